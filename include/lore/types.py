@@ -1,0 +1,256 @@
+"""The nouns: frozen values that travel along the two journeys, ingest and ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:  # numpy costs 60 ms to import, and these are annotations only
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
+    """One embedding, shape (dimensions,), unit length."""
+    Matrix: TypeAlias = NDArray[np.float32]
+    """Embeddings in the order of their texts, shape (texts, dimensions), each of unit length."""
+
+PUBLIC = "public"
+"""The audience that everybody belongs to."""
+
+Cursor: TypeAlias = str
+"""Where a source was read up to: opaque to everybody but the source that wrote it."""
+
+__all__ = [
+    "PUBLIC",
+    "Answer",
+    "Batch",
+    "Check",
+    "Chunk",
+    "Citation",
+    "Counts",
+    "Cursor",
+    "Document",
+    "Entry",
+    "Failure",
+    "Hit",
+    "Message",
+    "Plan",
+    "Question",
+    "SourceState",
+    "Trace",
+]
+
+
+# --------------------------------------------------------------------------------------------------------- ingest
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page, thread, issue or file. A source yields it as it has it; conversion turns it into Markdown.
+
+    `id` is unique in an index and the same in every run; it starts with `source_id` and a colon.
+    `text` is what the source gave, in `format` (a key of `convert.FORMATS`, "markdown" once converted). A source that
+    holds bytes gives them in `data` and leaves `text` empty: conversion finds the charset and decodes.
+    `url` is the page's public address, or "" where it has none. `metadata` holds JSON values only.
+    """
+
+    id: str
+    source_id: str
+    url: str
+    title: str
+    text: str
+    format: str = "markdown"
+    updated_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    audiences: tuple[str, ...] = (PUBLIC,)
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A document that could not be read or converted: which, and why, in words a person can act on."""
+
+    document_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A piece of what a source holds. `cursor` is where to go on once this batch, and all before it, is indexed."""
+
+    documents: tuple[Document, ...]
+    cursor: Cursor | None = None
+    deleted_ids: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage: `text` is `document.text[start:end]` of the converted document, to the letter.
+
+    `id` is a uuid5 of document id, heading path and text (and a counter where these repeat in one document).
+    `headings` is the path of headings above the passage, outermost first, without the title.
+    `summary` is what is embedded instead of the text, in strategies that make one; otherwise "".
+    """
+
+    id: str
+    document_id: str
+    source_id: str
+    url: str
+    title: str
+    headings: tuple[str, ...]
+    text: str
+    position: int
+    start: int
+    end: int
+    summary: str = ""
+    audiences: tuple[str, ...] = (PUBLIC,)
+    updated_at: datetime | None = None
+
+    @property
+    def passage(self) -> str:
+        """The text below the title and headings that it stands under: what keyword search and rerankers read."""
+        return "\n".join((" > ".join((self.title, *self.headings)), self.text))
+
+    @property
+    def embedded_text(self) -> str:
+        """What is embedded."""
+        return self.summary or self.passage
+
+    @property
+    def content_hash(self) -> str:
+        """sha256 of what is embedded: equal hash, equal vector."""
+        return sha256(self.embedded_text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document ready to be stored: converted, split and embedded. `vectors` has one row for each chunk."""
+
+    document: Document
+    fingerprint: str
+    chunks: tuple[Chunk, ...]
+    vectors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a store holds. `recorded_chunks` is the sum that the documents say they have; it must equal `chunks`."""
+
+    documents: int
+    chunks: int
+    recorded_chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """What the store remembers of a source's last sync; `report` is the sync's own summary as JSON values."""
+
+    source_id: str
+    cursor: Cursor | None = None
+    status: Literal["ok", "warning", "failed"] = "ok"
+    synced_at: datetime | None = None
+    failures: tuple[Failure, ...] = ()
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+
+# ------------------------------------------------------------------------------------------------------------ ask
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation, as chat models take it."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person asks. `sources` narrows the search to source ids (empty: all); `audiences` are those the asker
+    belongs to; `history` is the conversation so far, oldest first.
+    """
+
+    text: str
+    history: tuple[Message, ...] = ()
+    sources: tuple[str, ...] = ()
+    audiences: tuple[str, ...] = (PUBLIC,)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a question is searched: the stand-alone question, its wordings (three with a model), and whether at all."""
+
+    question: str
+    wordings: tuple[str, ...]
+    search: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that was found. `score` orders the list it is in (higher is better, comparable within it only).
+
+    `vector_score` is the cosine to the query and `keyword_score` its BM25, None where not computed;
+    `vector` is the chunk's embedding, for rerankers that want it.
+    """
+
+    chunk: Chunk
+    score: float
+    vector_score: float | None = None
+    keyword_score: float | None = None
+    vector: Vector | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source that the answer cites as `[number]`; `quote` is a verbatim piece of the passage."""
+
+    number: int
+    document_id: str
+    chunk_id: str
+    source_id: str
+    url: str
+    title: str
+    headings: tuple[str, ...]
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What the check of an answer kept and took out: citation numbers that point nowhere, links in no source."""
+
+    kept_citations: tuple[int, ...] = ()
+    dropped_citations: tuple[str, ...] = ()
+    dropped_links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an answer came about. `seconds` has a figure for each stage; `notes` names every fallback taken."""
+
+    plan: Plan
+    retrieved: int = 0
+    candidates: int = 0
+    passages: tuple[Hit, ...] = ()
+    check: Check = Check()
+    models: Mapping[str, str] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person gets: Markdown with `[n]`, and the citations that the numbers mean.
+
+    `found` is False when nothing in the index answers; `nearest` then lists the closest pages.
+    """
+
+    question: Question
+    text: str
+    citations: tuple[Citation, ...]
+    found: bool
+    trace: Trace
+    nearest: tuple[Citation, ...] = ()
