@@ -1,0 +1,232 @@
+"""Reading JSON from a web API with limits: one origin, bounded time, size, repeats and waits."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Self
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from include.lore.errors import ConfigurationError, SourceError
+
+__all__ = ["HttpClient", "HttpError", "Reply"]
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_REDIRECTS = 5
+MAX_BACKOFF = 8.0
+TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class HttpError(SourceError):
+    """The server answered with a status that repeating does not help against."""
+
+    def __init__(self, message: str, *, status: int, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Decoded JSON and what the headers say: the next and last page, and how many calls are left (None: unsaid)."""
+
+    data: Any
+    next_url: str | None = None
+    last_url: str | None = None
+    calls_left: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """A call that failed for the moment; `seconds` is the wait that the server asked for."""
+
+    reason: str
+    seconds: float | None = None
+
+
+class HttpClient:
+    """GET from one API. The token goes into the Authorization header, to the origin of `base_url` and nowhere else.
+
+    `timeout` limits one call from start to last byte, in seconds. A call that fails for the moment (connection, 5xx,
+    rate limit, cut or broken body) is repeated `max_retries` times, with growing waits or after the wait that the
+    server asks for; when it asks for more than `max_wait` seconds, a retryable SourceError says until when. `remedies`
+    says what to do about a status. `sleep` and `now` (seconds since the epoch) are there for tests.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 60.0,
+        max_retries: int = 4,
+        max_wait: float = 60.0,
+        remedies: Mapping[int, str] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._origin = _origin(base_url)
+        if self._origin is None:
+            raise ConfigurationError(f"{base_url!r} is no web address.", remedy="It starts with https:// or http://.")
+        token = (token or "").strip()
+        if not re.fullmatch(r"[\x21-\x7e]*", token):
+            raise ConfigurationError("The token holds characters that no token has.", remedy="Set it anew.")
+        self._base_url = base_url.rstrip("/")
+        self._timeout, self._max_retries, self._max_wait = timeout, max_retries, max_wait
+        self._remedies = remedies or {}
+        self._sleep, self._now = sleep, now
+        all_headers = {"User-Agent": "lore", **(headers or {})}
+        if token:
+            all_headers["Authorization"] = f"Bearer {token}"
+        self._client = httpx.Client(timeout=timeout, headers=all_headers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def get(self, url: str, params: Mapping[str, str | int] | None = None) -> Reply:
+        """One JSON document; `url` is a path below the base URL or an absolute address of the same origin.
+
+        Raises HttpError for a status that stays, SourceError (retryable) when the repeats are used up.
+        """
+        target = _parse(url if "://" in url else self._base_url + url)
+        if params:
+            target = target.copy_merge_params(params)
+        attempt = 0
+        while not isinstance(outcome := self._follow(target), Reply):
+            if attempt == self._max_retries:
+                raise SourceError(
+                    f"{_name(target)} failed {attempt + 1} times: {outcome.reason}.",
+                    remedy="Check that the address is right and the server is up; the next run tries again.",
+                    retryable=True,
+                )
+            self._wait(target, outcome, attempt)
+            attempt += 1
+        return outcome
+
+    def _follow(self, url: httpx.URL) -> Reply | _Again:
+        for _ in range(MAX_REDIRECTS + 1):
+            if _origin(str(url)) != self._origin:
+                raise SourceError(
+                    f"{self._base_url} points to another server, {url.scheme}://{url.host}.",
+                    remedy="Nothing was sent there. Set the base URL to the server that holds the data.",
+                )
+            outcome = self._once(url)
+            if not isinstance(outcome, httpx.URL):
+                return outcome
+            url = outcome
+        raise SourceError(f"{_name(url)} redirects in a circle.", remedy="Check the base URL.")
+
+    def _once(self, url: httpx.URL) -> Reply | _Again | httpx.URL:
+        deadline = time.monotonic() + self._timeout
+        body = bytearray()
+        try:
+            with self._client.stream("GET", url) as response:
+                for piece in response.iter_bytes():
+                    body += piece
+                    if len(body) > MAX_BYTES:
+                        raise SourceError(f"{_name(url)} sends more than {MAX_BYTES:,} bytes.")
+                    if time.monotonic() > deadline:
+                        return _Again(f"no complete answer within {self._timeout:g} seconds")
+        except httpx.TimeoutException:
+            return _Again(f"no complete answer within {self._timeout:g} seconds")
+        except httpx.TransportError as error:
+            return _Again(f"{type(error).__name__}: {error}")
+        except httpx.HTTPError as error:
+            return _Again(f"the answer cannot be decoded ({type(error).__name__})")
+        if response.has_redirect_location:
+            return _parse(urljoin(str(url), response.headers["location"]))
+        if response.is_success:
+            return self._reply(url, response, bytes(body))
+        return self._refused(url, response, bytes(body))
+
+    def _reply(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Reply | _Again:
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError):
+            return _Again("the answer is not valid JSON")
+        links = {rel: urljoin(str(url), link["url"]) for rel, link in response.links.items() if rel and link.get("url")}
+        return Reply(data, links.get("next"), links.get("last"), _number(response.headers.get("x-ratelimit-remaining")))
+
+    def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> _Again:
+        status, headers = response.status_code, response.headers
+        said = _message(body)
+        wait = _retry_after(headers.get("retry-after"), self._now())
+        if headers.get("x-ratelimit-remaining") == "0" and (reset := _number(headers.get("x-ratelimit-reset"))):
+            wait = max(wait or 0.0, reset - self._now() + 1)
+        limited = status == 403 and (wait is not None or "rate limit" in said.lower())
+        if status in TRANSIENT or limited:
+            if wait is None and (limited or status == 429):
+                wait = 60.0  # GitHub: without a header, wait at least a minute
+            return _Again(f"HTTP {status}{f' ({said})' if said else ''}", wait)
+        raise HttpError(
+            f"{_name(url)} answered HTTP {status}{f': {said}' if said else ''}.",
+            status=status,
+            remedy=self._remedies.get(status, "Check the declaration and the base URL."),
+        )
+
+    def _wait(self, url: httpx.URL, outcome: _Again, attempt: int) -> None:
+        if outcome.seconds is None:
+            self._sleep(min(MAX_BACKOFF, 0.5 * 2**attempt) * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            return
+        if outcome.seconds > self._max_wait:
+            until = datetime.fromtimestamp(self._now() + outcome.seconds, UTC)
+            raise SourceError(
+                f"{_name(url)} asks to wait until {until:%Y-%m-%d %H:%M:%S} UTC: {outcome.reason}.",
+                remedy="Run again after that; what was read so far is kept. A token raises the limit.",
+                retryable=True,
+            )
+        self._sleep(max(0.0, outcome.seconds))
+
+
+def _origin(url: str) -> tuple[str, str, int] | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
+    except ValueError:
+        return None
+    return (parts.scheme, parts.hostname, port) if parts.scheme in ("http", "https") and parts.hostname else None
+
+
+def _parse(url: str) -> httpx.URL:
+    try:
+        return httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        raise SourceError("The server points to an address that is none.", remedy="Check the base URL.") from None
+
+
+def _name(url: httpx.URL) -> str:
+    """The address as errors show it: without query and credentials."""
+    return str(url.copy_with(query=None, fragment=None, username=None, password=None))
+
+
+def _message(body: bytes) -> str:
+    """What the server says in its JSON `message`, made fit for one line."""
+    try:
+        said = json.loads(body)["message"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return " ".join(said.split())[:200].rstrip(".") if isinstance(said, str) else ""
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else None
+
+
+def _retry_after(text: str | None, now: float) -> float | None:
+    if (seconds := _number(text)) is not None:
+        return float(seconds)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now) if text else None
+    except (ValueError, OverflowError, TypeError):
+        return None
