@@ -1,0 +1,12 @@
+"""The `lore` command: one file per group of commands, each importing what it needs only when it runs."""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line of this process; never returns."""
+    from include.lore.cli.app import app
+
+    app()

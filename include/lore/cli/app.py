@@ -1,0 +1,73 @@
+"""The commands put together, and the one place where an error becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from include.lore.cli import ask, evaluate, ingest, system
+from include.lore.cli.output import show_error
+from include.lore.errors import ConfigurationError, LoreError
+
+__all__ = ["app"]
+
+DISTRIBUTION = "lore-assistant"
+
+
+class LoreGroup(TyperGroup):
+    """Exit codes: 0 fine, 1 failure, 2 usage or configuration, 130 interrupted."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run, and end in SystemExit: a LoreError as a message, a reader that went away without one."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # a terminal of few characters must not end the command
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                sys.stdout.flush()
+        except LoreError as error:
+            show_error(error)
+            sys.exit(2 if isinstance(error, ConfigurationError) else 1)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails once more
+            sys.exit(1)
+
+
+app = typer.Typer(
+    name="lore",
+    cls=LoreGroup,
+    help="Answers from your own docs, Slack and GitHub, each with its sources.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (ask, ingest, evaluate, system):
+    module.register(app)
+
+
+def _version(value: bool) -> None:
+    if not value:
+        return
+    try:
+        typer.echo(f"lore {version(DISTRIBUTION)}")
+    except PackageNotFoundError:
+        typer.echo("lore (run from a checkout that is not installed)")
+    raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

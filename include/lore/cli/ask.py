@@ -1,0 +1,158 @@
+"""`lore search` and `lore ask`: what the index holds on a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from include.lore.cli.common import answer_json, hit_json, open_index
+from include.lore.cli.output import clean, is_terminal, message, print_json, print_rich, print_text
+
+if TYPE_CHECKING:
+    from include.lore.query.pipeline import Pipeline
+    from include.lore.settings import Settings
+    from include.lore.types import Answer, Citation, Hit, Question
+
+__all__ = ["register"]
+
+SNIPPET = 300
+
+Words = Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question; quotes are not needed.")]
+Sources = Annotated[list[str] | None, typer.Option("--source", "-s", help="Only this source; may be repeated.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(search)
+    app.command()(ask)
+
+
+def search(
+    words: Words,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Passages to show.")] = None,
+    source: Sources = None,
+    json: Json = False,
+) -> None:
+    """Find the passages that answer a question best."""
+    from include.lore.settings import load_settings
+
+    settings = load_settings(**({} if limit is None else {"rerank_limit": limit}))
+    question, pipeline = _open(words, source or (), settings)
+    hits = pipeline.search(question)
+    if json:
+        print_json({"question": question.text, "hits": [hit_json(hit) for hit in hits]})
+        return
+    if not hits:
+        message("Nothing found.")
+    for number, hit in enumerate(hits, start=1):
+        print_text(_hit_text(number, hit))
+
+
+def ask(words: Words, source: Sources = None, json: Json = False) -> None:
+    """Answer a question, and show the sources of the answer."""
+    from include.lore.query.events import Answered, Delta
+    from include.lore.settings import load_settings
+
+    question, pipeline = _open(words, source or (), load_settings())
+    if json:
+        print_json(answer_json(pipeline.ask(question)))
+        return
+    printer = MarkdownPrinter()
+    for event in pipeline.stream(question):
+        match event:
+            case Delta(text=text):
+                printer.feed(text)
+            case Answered(answer=answer):
+                printer.finish()
+                _print_sources(answer)
+
+
+def _open(words: Sequence[str], sources: Sequence[str], settings: Settings) -> tuple[Question, Pipeline]:
+    from include.lore.types import Question
+    from include.lore.wiring import make_pipeline
+
+    text = " ".join(words).strip()
+    if not text:
+        raise typer.BadParameter("The question is empty.")
+    store, embedder = open_index(settings, sources)
+    if store.count().documents == 0:
+        message("The index is empty. Run: lore sync --all")
+    return Question(text, sources=tuple(sources)), make_pipeline(settings, index=store, embedder=embedder)
+
+
+class MarkdownPrinter:
+    """Prints Markdown that comes piece by piece: rendered on a terminal, as it is elsewhere.
+
+    It prints whole blocks and never goes back, so that it works where the cursor cannot be moved. A block ends at a
+    blank line outside a code fence, when the next line does not start with a space (it may belong to a list item).
+    """
+
+    _BOUNDARY = re.compile(r"\n[ \t]*\n+(?=\S)")
+    _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+
+    def __init__(self) -> None:
+        self._pending = ""
+
+    def feed(self, text: str) -> None:
+        """Take the next piece."""
+        self._pending += text
+        start = 0
+        for boundary in self._BOUNDARY.finditer(self._pending):
+            block = self._pending[start : boundary.start()]
+            if len(self._FENCE.findall(block)) % 2 == 0:
+                self._print(block)
+                start = boundary.end()
+        self._pending = self._pending[start:]
+
+    def finish(self) -> None:
+        """Print what is left."""
+        if self._pending.strip():
+            self._print(self._pending.rstrip())
+        self._pending = ""
+
+    def _print(self, block: str) -> None:
+        if not is_terminal():
+            print_text(block, end="\n\n")
+            return
+        from rich.markdown import Markdown
+
+        print_rich(Markdown(clean(block), code_theme="ansi_dark", hyperlinks=False))
+        print_text("")
+
+
+def _print_sources(answer: Answer) -> None:
+    if answer.citations:
+        print_text("Sources")
+    for citation in answer.citations:
+        print_text(f"[{citation.number}] {_place(citation)}")
+    if answer.nearest:
+        print_text("Nearest pages")
+    for citation in answer.nearest:
+        print_text(f"  - {_place(citation)}")
+    for note in answer.trace.notes:
+        message(f"Note: {note}")
+
+
+def _place(citation: Citation) -> str:
+    lines = [_one_line(" > ".join((citation.title, *citation.headings))), _one_line(citation.url)]
+    return "\n    ".join(line for line in lines if line)
+
+
+def _hit_text(number: int, hit: Hit) -> str:
+    chunk = hit.chunk
+    text = _one_line(chunk.text)
+    shown = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"
+    lines = [
+        f"{number}. {_one_line(' > '.join((chunk.title, *chunk.headings)))}  ({chunk.source_id}, {hit.score:.3f})",
+        _one_line(chunk.url),
+        shown,
+    ]
+    return "\n   ".join(line for line in lines if line) + "\n"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean(text).split())

@@ -1,0 +1,98 @@
+"""What several commands do: check the names of sources, open the index to read, turn values into JSON."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from include.lore.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from include.lore.protocols import Embedder, Store
+    from include.lore.settings import Settings
+    from include.lore.types import Answer, Citation, Hit
+
+__all__ = ["answer_json", "check_sources", "hit_json", "index_exists", "open_index"]
+
+
+def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> None:
+    """Raise ConfigurationError, naming the nearest, for a source id that is not known."""
+    for source_id in wanted:
+        if source_id in known:
+            continue
+        near = difflib.get_close_matches(source_id, known, n=1)
+        if near:
+            remedy = f"Did you mean {near[0]}?"
+        else:
+            remedy = f"Known: {', '.join(sorted(known))}." if known else "There is none yet."
+        raise ConfigurationError(f"No source {source_id!r} {where}.", remedy=remedy)
+
+
+def index_exists(settings: Settings) -> bool:
+    """Whether there is an index to read; opening one makes it, which a command that reads should not do."""
+    return "://" in settings.index_uri or Path(settings.index_uri).exists()
+
+
+def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:
+    """The index with its embedder, for reading. Raises ConfigurationError when it is absent or lacks a source."""
+    from include.lore.wiring import make_embedder, open_store
+
+    if not index_exists(settings):
+        raise ConfigurationError(f"There is no index at {settings.index_uri} yet.", remedy="Run: lore sync --all")
+    embedder = make_embedder(settings)
+    store = open_store(settings, embedder)
+    if sources:
+        check_sources(sources, set(store.states()), "in the index")
+    return store, embedder
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A passage as JSON values."""
+    chunk = hit.chunk
+    return {
+        "score": round(float(hit.score), 6),
+        "vector_score": None if hit.vector_score is None else round(float(hit.vector_score), 6),
+        "keyword_score": None if hit.keyword_score is None else round(float(hit.keyword_score), 6),
+        "source_id": chunk.source_id,
+        "document_id": chunk.document_id,
+        "chunk_id": chunk.id,
+        "title": chunk.title,
+        "headings": list(chunk.headings),
+        "url": chunk.url,
+        "text": chunk.text,
+        "updated_at": chunk.updated_at.isoformat() if chunk.updated_at else None,
+    }
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """An answer, its citations and its trace as JSON values."""
+    trace = answer.trace
+    return {
+        "question": answer.question.text,
+        "found": answer.found,
+        "text": answer.text,
+        "citations": [_citation_json(citation) for citation in answer.citations],
+        "nearest": [_citation_json(citation) for citation in answer.nearest],
+        "trace": {
+            "question": trace.plan.question,
+            "wordings": list(trace.plan.wordings),
+            "search": trace.plan.search,
+            "retrieved": trace.retrieved,
+            "candidates": trace.candidates,
+            "passages": [hit_json(hit) for hit in trace.passages],
+            "kept_citations": list(trace.check.kept_citations),
+            "dropped_citations": list(trace.check.dropped_citations),
+            "dropped_links": list(trace.check.dropped_links),
+            "models": dict(trace.models),
+            "seconds": {stage: round(seconds, 4) for stage, seconds in trace.seconds.items()},
+            "notes": list(trace.notes),
+        },
+    }
+
+
+def _citation_json(citation: Citation) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(citation)

@@ -1,0 +1,244 @@
+"""`lore sources`, `lore sync` and `lore convert`: from declarations and files to what is indexed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from include.lore.cli.common import check_sources, index_exists
+from include.lore.cli.output import clean, message, print_json, print_rich, print_text, show_error, stderr_console
+from include.lore.errors import ConfigurationError, ConversionError, LoreError
+
+if TYPE_CHECKING:
+    from include.lore.declarations import Declaration, Declarations
+    from include.lore.ingest.sync import Progress, Sync
+    from include.lore.protocols import Store
+    from include.lore.settings import Settings
+
+__all__ = ["register"]
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(sources)
+    app.command()(sync)
+    app.command()(convert)
+
+
+def sources(json: Json = False) -> None:
+    """List the declared sources and what the index holds of them."""
+    from include.lore.declarations import load_declarations
+    from include.lore.settings import load_settings
+
+    settings = load_settings()
+    declarations = load_declarations(settings.sources_dir)
+    problem: LoreError | None = None
+    rows: list[dict[str, Any]] = []
+    try:
+        store = _index(settings)
+        rows = _source_rows(declarations, store)
+    except LoreError as error:  # the declarations can be shown all the same
+        problem = error
+        rows = _source_rows(declarations, None)
+    if json:
+        broken = [{"error": error.message, "remedy": error.remedy} for error in declarations.broken]
+        print_json({"sources": rows, "broken": broken})
+    elif rows:
+        print_rich(_source_table(rows))
+    else:
+        message(f"No source is declared in {settings.sources_dir}.")
+    for error in declarations.broken:
+        show_error(error)
+    if problem is not None:
+        raise problem
+    if declarations.broken:
+        raise typer.Exit(2)
+
+
+def sync(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of declared sources.")] = None,
+    all_sources: Annotated[bool, typer.Option("--all", help="Every declared source.")] = False,
+    force_removals: Annotated[
+        bool, typer.Option("--force-removals", help="Remove what vanished, even above the declared share.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Bring the index up to date with its sources."""
+    from include.lore.declarations import load_declarations
+    from include.lore.settings import load_settings
+    from include.lore.wiring import make_embedder, make_sync, open_store
+
+    if bool(ids) == all_sources:
+        raise typer.BadParameter("Name the sources to sync, or give --all.")
+    settings = load_settings()
+    declarations = load_declarations(settings.sources_dir)
+    chosen = _chosen(declarations, ids or (), settings)
+    results: list[dict[str, Any]] = []
+    if chosen:
+        embedder = make_embedder(settings)
+        store = open_store(settings, embedder)
+        for declaration in chosen:
+            make = partial(make_sync, declaration, settings, store=store, embedder=embedder)
+            results.append(_sync_one(declaration.id, make, force_removals))
+    for error in declarations.broken:
+        show_error(error)
+    if json:
+        print_json({"sources": results})
+    if any(result["status"] == "failed" for result in results):
+        raise typer.Exit(1)
+    if all_sources and declarations.broken:
+        raise typer.Exit(2)
+
+
+def convert(
+    path: Annotated[Path, typer.Argument(help="The file to convert.")],
+    format_name: Annotated[
+        str | None, typer.Option("--format", help="What the file is written in; default from its name.")
+    ] = None,
+) -> None:
+    """Print a file as the Markdown that would be indexed."""
+    from include.lore.convert import FORMATS, format_of
+    from include.lore.convert import convert as to_markdown
+    from include.lore.types import Document
+
+    if format_name is not None and format_name not in FORMATS:
+        raise ConfigurationError(f"Unknown format {format_name!r}.", remedy=f"Known: {', '.join(sorted(FORMATS))}.")
+    found = format_name or format_of(path)
+    if found is None:
+        raise ConversionError(
+            f"{path}: nothing here reads files of this name.",
+            remedy=f"Say what it is with --format: {', '.join(sorted(FORMATS))}.",
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
+    document = Document(id=f"file:{path}", source_id="file", url="", title=path.stem, text="", format=found, data=data)
+    print_text(to_markdown(document).text.rstrip("\n"))
+
+
+def _index(settings: Settings) -> Store | None:
+    """The index when there is one; its embedder is named but not loaded."""
+    from include.lore.wiring import make_embedder, open_store
+
+    return open_store(settings, make_embedder(settings)) if index_exists(settings) else None
+
+
+def _source_rows(declarations: Declarations, store: Store | None) -> list[dict[str, Any]]:
+    states = dict(store.states()) if store else {}
+    declared: dict[str, Declaration | None] = {declaration.id: declaration for declaration in declarations.valid}
+    declared |= {source_id: None for source_id in sorted(states) if source_id not in declared}
+    rows: list[dict[str, Any]] = []
+    for source_id, declaration in declared.items():
+        state = states.get(source_id)
+        counts = store.count(source_id) if store else None
+        rows.append(
+            {
+                "id": source_id,
+                "kind": declaration.kind if declaration else None,
+                "title": declaration.title if declaration else None,
+                "schedule": declaration.schedule if declaration else None,
+                "documents": counts.documents if counts else 0,
+                "chunks": counts.chunks if counts else 0,
+                "last_sync": state.synced_at.isoformat() if state and state.synced_at else None,
+                "state": state.status if state else "never synced",
+                "declared": declaration is not None,
+                "failures": [
+                    {"document_id": failure.document_id, "reason": failure.reason}
+                    for failure in (state.failures if state else ())
+                ],
+            }
+        )
+    return rows
+
+
+def _source_table(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table("source", "kind", "title", "schedule", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("documents", justify="right")
+    table.add_column("last sync")
+    table.add_column("state")
+    for row in rows:
+        state = row["state"] if row["declared"] else f"{row['state']}, no longer declared"
+        if row["failures"]:
+            state += f", {len(row['failures'])} failed"
+        synced = (row["last_sync"] or "")[:16].replace("T", " ")
+        cells = (row["id"], row["kind"], row["title"], row["schedule"], f"{row['documents']:,}", synced, state)
+        table.add_row(*(clean(str(cell or "")) for cell in cells))
+    return table
+
+
+def _chosen(declarations: Declarations, ids: Sequence[str], settings: Settings) -> list[Declaration]:
+    known = {declaration.id: declaration for declaration in declarations.valid}
+    if not ids:
+        if not known and not declarations.broken:
+            raise ConfigurationError(
+                f"No source is declared in {settings.sources_dir}.", remedy="Add a declaration there; see README.md."
+            )
+        return list(known.values())
+    try:
+        check_sources(ids, known, f"is declared in {settings.sources_dir}")
+    except ConfigurationError:
+        for error in declarations.broken:  # the source that is missed may be in one of these
+            show_error(error)
+        raise
+    return [known[source_id] for source_id in dict.fromkeys(ids)]
+
+
+def _sync_one(source_id: str, make: Callable[[], Sync], force_removals: bool) -> dict[str, Any]:
+    """Sync one source, say how it went, and give its report; a failure is a report too."""
+    try:
+        with _progress(source_id) as report_progress:
+            report = make().run(progress=report_progress, force_removals=force_removals)
+    except LoreError as error:
+        message(f"{source_id}: failed")
+        show_error(error)
+        failed = getattr(error, "report", None)
+        result = failed.to_json() if failed is not None else {}
+        return {"source_id": source_id, **result, "status": "failed", "error": error.message, "remedy": error.remedy}
+    message(f"{source_id}: {report.summary()}")
+    for failure in report.failures[:10]:
+        message(f"  failed: {failure.document_id}: {failure.reason}")
+    if len(report.failures) > 10:
+        message(f"  and {len(report.failures) - 10} more; lore sources --json lists them all")
+    return dict(report.to_json())
+
+
+@contextmanager
+def _progress(source_id: str) -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal; elsewhere nothing, as the summary follows."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("documents, {task.fields[chunks]} chunks", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=stderr_console(), transient=True) as bars:
+        task = bars.add_task(source_id, total=None, chunks=0)
+
+        def update(step: Any) -> None:
+            bars.update(
+                task,
+                description=f"{source_id} {step.stage}",
+                completed=step.documents,
+                total=step.total,
+                chunks=step.chunks,
+            )
+
+        yield update

@@ -1,0 +1,90 @@
+"""Everything that is printed goes through here: results to stdout, progress and messages to stderr.
+
+Titles, passages and answers come from outside. Before they are shown they lose whatever a terminal would obey (escape
+sequences, other control characters) and what makes text look other than it reads (bidirectional controls, tags).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from include.lore.errors import LoreError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["clean", "is_terminal", "message", "print_json", "print_rich", "print_text", "show_error", "stderr_console"]
+
+# CSI, OSC/DCS/SOS/PM/APC with their terminators, and two-character escapes; then C0 without tab and newline, DEL, C1,
+# bidirectional controls, invisible operators, byte order mark, tags, lone surrogates.
+ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f\ud800-\udfff]"
+)
+
+
+def clean(text: str) -> str:
+    """The text as it may be shown: only printable characters, tabs and newlines."""
+    text = text.replace("\r\n", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    return CONTROLS.sub("", ESCAPES.sub("", text))
+
+
+def is_terminal() -> bool:
+    """Whether stdout is a terminal that can show styles."""
+    return _console(stderr=False).is_terminal
+
+
+def print_text(text: str, end: str = "\n") -> None:
+    """Print to stdout, unwrapped and without styles."""
+    sys.stdout.write(clean(text) + end)
+    sys.stdout.flush()
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value, and nothing else, to stdout; in ASCII, so that no terminal is controlled by it."""
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def print_rich(renderable: RenderableType) -> None:
+    """Print a rich renderable to stdout: styled and fitted on a terminal, plain and wide elsewhere."""
+    from rich.segment import Segment, Segments
+
+    console = _console(stderr=False)
+    # Cleaned once more after rendering: Markdown turns character references into characters.
+    rendered = console.render(renderable, console.options)
+    console.print(
+        Segments(Segment(clean(segment.text), segment.style) for segment in rendered if not segment.control), end=""
+    )
+
+
+def message(text: str) -> None:
+    """Tell the person something, on stderr."""
+    sys.stderr.write(clean(text) + "\n")
+    sys.stderr.flush()
+
+
+def show_error(error: LoreError) -> None:
+    """Say what was wrong and what to do about it, on stderr."""
+    message(f"Error: {error.message}" + (f"\n  {error.remedy}" if error.remedy else ""))
+
+
+def stderr_console() -> Console:
+    """The console of progress bars."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    console = Console(file=stream, markup=False, emoji=False, highlight=False)
+    if not console.is_terminal:
+        console = Console(file=stream, markup=False, emoji=False, highlight=False, width=200)
+    return console

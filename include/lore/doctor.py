@@ -1,0 +1,229 @@
+"""What works here and what does not: the checks behind `lore doctor`, each with what to do.
+
+A check reads, or makes one tiny call; none of them creates an index or changes anything that is kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal, TypeAlias
+from uuid import uuid4
+
+from include.lore.declarations import load_declarations
+from include.lore.errors import LoreError
+from include.lore.protocols import ChatModel, Embedder, Reranker, Store
+from include.lore.settings import Settings, load_settings
+from include.lore.types import Chunk, Hit, Message
+
+__all__ = ["Finding", "examine"]
+
+Status: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
+
+MINIMUM_PYTHON = (3, 11)
+PACKAGES = ("lancedb", "onnxruntime", "tokenizers", "pydantic", "openai", "cohere", "langchain")
+AIRFLOW_SERIES = "3.3."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The outcome of one check. `remedy` says what to do, and is empty where nothing has to be done."""
+
+    name: str
+    status: Status
+    detail: str
+    remedy: str = ""
+
+
+def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
+    """Yield the findings one by one, as the checks end; an error in one check never ends the others."""
+    yield _guarded("python", check_python)
+    yield _guarded("packages", check_packages)
+    yield _guarded("airflow", check_airflow)
+    try:
+        settings = load_settings(environ)
+    except LoreError as error:
+        yield Finding("settings", "problem", error.message, error.remedy)
+        return
+    yield Finding("settings", "ok", "every LORE_ name is known and every value fits")
+    yield _guarded("declarations", lambda: check_declarations(settings.sources_dir))
+    yield _guarded("staging", lambda: check_staging(settings.staging_uri))
+    yield from _examine_models(settings)
+
+
+def check_python() -> Finding:
+    """Is this Python new enough?"""
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < MINIMUM_PYTHON:
+        return Finding("python", "problem", f"{found} is too old", "Install Python 3.11 or newer.")
+    return Finding("python", "ok", found)
+
+
+def check_packages() -> Finding:
+    """Are the packages installed that the work rests on?"""
+    found = {name: _version(name) for name in PACKAGES}
+    missing = [name for name, number in found.items() if number is None]
+    if missing:
+        return Finding(
+            "packages", "problem", f"not installed: {', '.join(missing)}", f"Run: pip install {' '.join(missing)}"
+        )
+    return Finding("packages", "ok", ", ".join(f"{name} {number}" for name, number in found.items()))
+
+
+def check_airflow() -> Finding:
+    """Which Airflow is installed? The command line works without one."""
+    found = _version("apache-airflow")
+    if found is None:
+        return Finding(
+            "airflow", "warning", "not installed: the DAGs cannot run here", "Run: pip install -r requirements.txt"
+        )
+    if not found.startswith(AIRFLOW_SERIES):
+        return Finding(
+            "airflow", "warning", f"{found}; the DAGs are made for {AIRFLOW_SERIES}x", "Install apache-airflow 3.3."
+        )
+    return Finding("airflow", "ok", found)
+
+
+def check_declarations(folder: Path) -> Finding:
+    """Can every declaration be read?"""
+    declarations = load_declarations(folder)
+    if declarations.broken:
+        return Finding(
+            "declarations",
+            "problem",
+            " ".join(error.message for error in declarations.broken),
+            " ".join(error.remedy for error in declarations.broken if error.remedy),
+        )
+    if not declarations.valid:
+        return Finding("declarations", "warning", f"none in {folder}", "Declare a source; README.md shows how.")
+    return Finding("declarations", "ok", ", ".join(declaration.id for declaration in declarations.valid))
+
+
+def check_staging(uri: str) -> Finding:
+    """Can the staging area be written to and read back?"""
+    from upath import UPath
+
+    root = UPath(uri)
+    existed = root.exists()
+    probe = root / f"doctor-{uuid4().hex}"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"lore")
+        same = probe.read_bytes() == b"lore"
+        probe.unlink()
+        if not existed:
+            root.rmdir()
+    except Exception as error:
+        return Finding("staging", "problem", f"{uri}: {error}", "Make it writable, or set LORE_STAGING_URI.")
+    if not same:
+        return Finding(
+            "staging", "problem", f"{uri} gave back something else than was written", "Set LORE_STAGING_URI."
+        )
+    return Finding("staging", "ok", uri)
+
+
+def check_embedder(embedder: Embedder) -> Finding:
+    """Does a real text become a vector of the promised length?"""
+    vector = embedder.embed_query("Does this work?")
+    if len(vector) != embedder.dimensions:
+        return Finding(
+            "embedder",
+            "problem",
+            f"{embedder.name} gave {len(vector)} numbers instead of {embedder.dimensions}",
+            "Set LORE_EMBEDDING_DIMENSIONS to what the model gives.",
+        )
+    return Finding("embedder", "ok", f"{embedder.name}, {embedder.dimensions} dimensions")
+
+
+def check_reranker(reranker: Reranker | None, embedder: Embedder) -> Finding:
+    """Does the reranker order two passages?"""
+    if reranker is None:
+        return Finding("reranker", "skipped", "none is set")
+    texts = ("Paris is the capital of France.", "Bread is made from flour.")
+    vectors = embedder.embed_documents(texts)
+    query = embedder.embed_query("capital of France")
+    hits = [
+        Hit(_chunk(text), score=float(vector @ query), vector_score=float(vector @ query), vector=vector)
+        for text, vector in zip(texts, vectors, strict=True)
+    ]
+    if len(reranker.rerank("capital of France", hits, 2)) != 2:
+        return Finding("reranker", "problem", f"{reranker.name} lost a passage", "Set LORE_RERANKER to local.")
+    return Finding("reranker", "ok", reranker.name)
+
+
+def check_chat_model(chat_model: ChatModel | None) -> Finding:
+    """Does the language model answer?"""
+    if chat_model is None:
+        return Finding("chat model", "skipped", "none is set: answers quote the best passages")
+    answer = "".join(chat_model.stream([Message("user", "Answer with the single word: yes")]))
+    if not answer.strip():
+        return Finding("chat model", "problem", f"{chat_model.name} gave an empty answer", "Choose another model.")
+    return Finding("chat model", "ok", chat_model.name)
+
+
+def check_index(store: Store) -> Finding:
+    """Does the index hold what its documents say, and did the last syncs end well?"""
+    counts = store.count()
+    if counts.chunks != counts.recorded_chunks:
+        return Finding(
+            "index",
+            "problem",
+            f"{counts.chunks} chunks, but the documents record {counts.recorded_chunks}",
+            "Run: lore sync --all",
+        )
+    unwell = [state.source_id for state in store.states().values() if state.status != "ok"]
+    if unwell:
+        return Finding(
+            "index", "warning", f"the last sync did not end well for: {', '.join(sorted(unwell))}", "Run: lore sources"
+        )
+    if counts.documents == 0:
+        return Finding("index", "warning", "empty", "Run: lore sync --all")
+    return Finding("index", "ok", f"{counts.documents:,} documents, {counts.chunks:,} chunks")
+
+
+def _examine_models(settings: Settings) -> Iterator[Finding]:
+    from include.lore.wiring import make_chat_model, make_embedder, make_reranker, open_store
+
+    embedder: Embedder | None = None
+
+    def embed() -> Finding:
+        nonlocal embedder
+        made = make_embedder(settings)
+        finding = check_embedder(made)
+        embedder = made
+        return finding
+
+    yield _guarded("embedder", embed)
+    if embedder is None:
+        yield Finding("reranker", "skipped", "needs the embedder")
+        yield Finding("index", "skipped", "needs the embedder")
+    else:
+        working = embedder
+        yield _guarded("reranker", lambda: check_reranker(make_reranker(settings, working), working))
+        if "://" in settings.index_uri or Path(settings.index_uri).exists():
+            yield _guarded("index", lambda: check_index(open_store(settings, working)))
+        else:
+            yield Finding("index", "warning", f"there is none at {settings.index_uri} yet", "Run: lore sync --all")
+    yield _guarded("chat model", lambda: check_chat_model(make_chat_model(settings)))
+
+
+def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
+    """The check's finding; its error is a finding too."""
+    try:
+        return check()
+    except LoreError as error:
+        return Finding(name, "problem", error.message, error.remedy)
+
+
+def _chunk(text: str) -> Chunk:
+    return Chunk("doctor", "doctor", "doctor", "", "", (), text, position=0, start=0, end=len(text))
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,153 @@
+"""How well each stage of the search finds the pages that people judged relevant, and how long a query takes.
+
+The stages are those of a real question: keyword (alpha 0), vector (alpha 1), hybrid (the setting's alpha), and rerank:
+the query pipeline without a language model. Judgements are about pages while a search finds chunks, so a page ranks
+where its best chunk does.
+
+A query is searched as in production, for `retrieve_limit` chunks; that ranking gives nDCG@10, MRR@10, the time and
+`recall_retrieved`. Recall@100 is defined over 100 pages, and 100 chunks lie on fewer; where they do, the pages of one
+deeper search (`DEEP_LIMIT` chunks, not timed) follow those of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from time import perf_counter
+from typing import Any, Literal, TypeAlias, get_args
+
+from include.lore.evaluation.beir import SOURCE_ID, Query
+from include.lore.evaluation.metrics import ndcg_at, percentile, recall_at, reciprocal_rank_at
+from include.lore.protocols import Embedder, Index, Reranker
+from include.lore.query.pipeline import Pipeline
+from include.lore.types import Hit, Question
+
+__all__ = ["STAGES", "Evaluation", "IndexFigures", "Search", "Stage", "StageScore", "score_stage", "stage_search"]
+
+Stage: TypeAlias = Literal["keyword", "vector", "hybrid", "rerank"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+Search: TypeAlias = Callable[[str, int], list[Hit]]
+"""A query's text and how many chunks to take from the index → hits, best first."""
+
+DEEP_LIMIT = 400
+RECALL_PAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StageScore:
+    """A stage's mean over the queries. `recall_retrieved` is the recall of all the pages that one production search
+    finds, `pages_retrieved` how many these are; `ms_p50` and `ms_p95` are milliseconds a query.
+    """
+
+    stage: Stage
+    ndcg_at_10: float
+    recall_at_100: float
+    mrr_at_10: float
+    recall_retrieved: float
+    pages_retrieved: float
+    ms_p50: float
+    ms_p95: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFigures:
+    """What indexing the corpus took; on a kept index nothing is embedded again and `seconds` says little."""
+
+    documents: int
+    chunks: int
+    failed: int
+    embedded_texts: int
+    embedding_calls: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The figures of one run, and the settings that they hold for."""
+
+    dataset: str
+    queries: int
+    embedder: str
+    reranker: str
+    alpha: float
+    retrieve_limit: int
+    splitter: str
+    converted: bool
+    index: IndexFigures
+    stages: tuple[StageScore, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON values; `stages` is an object with a key for each stage."""
+        scores = {score.stage: asdict(score) for score in self.stages}
+        for score in scores.values():
+            del score["stage"]
+        return asdict(self) | {"stages": scores}
+
+
+def stage_search(
+    stage: Stage, index: Index, embedder: Embedder, reranker: Reranker | None, *, alpha: float = 0.5
+) -> Search:
+    """The search that a stage stands for; it embeds the query where the stage needs a vector."""
+    if stage == "rerank":
+        return _pipeline_search(index, embedder, reranker, alpha)
+    weight = {"keyword": 0.0, "vector": 1.0, "hybrid": alpha}[stage]
+
+    def search(text: str, limit: int) -> list[Hit]:
+        vector = embedder.embed_query(text) if weight > 0 else None
+        return index.search(text, vector, limit, weight, sources=(SOURCE_ID,))
+
+    return search
+
+
+def score_stage(
+    stage: Stage,
+    search: Search,
+    queries: Sequence[Query],
+    *,
+    retrieve_limit: int = 100,
+    progress: Callable[[Stage, int, int], None] | None = None,
+) -> StageScore:
+    """Run every query through a stage and average; `progress` is told the queries done, of how many."""
+    search(queries[0].text, retrieve_limit)  # the first query of a process opens files and builds graphs
+    seconds: list[float] = []
+    rankings: list[list[str]] = []
+    deep_rankings: list[list[str]] = []
+    for done, query in enumerate(queries, start=1):
+        started = perf_counter()
+        hits = search(query.text, retrieve_limit)
+        seconds.append(perf_counter() - started)
+        pages = _pages(hits)
+        rankings.append(pages)
+        if len(pages) < RECALL_PAGES and retrieve_limit < DEEP_LIMIT:
+            pages = list(dict.fromkeys([*pages, *_pages(search(query.text, DEEP_LIMIT))]))
+        deep_rankings.append(pages)
+        if progress is not None:
+            progress(stage, done, len(queries))
+    judged = [query.relevance for query in queries]
+    return StageScore(
+        stage=stage,
+        ndcg_at_10=fmean(map(ndcg_at, [10] * len(queries), rankings, judged)),
+        recall_at_100=fmean(map(recall_at, [RECALL_PAGES] * len(queries), deep_rankings, judged)),
+        mrr_at_10=fmean(map(reciprocal_rank_at, [10] * len(queries), rankings, judged)),
+        recall_retrieved=fmean(map(recall_at, map(len, rankings), rankings, judged)),
+        pages_retrieved=fmean(map(len, rankings)),
+        ms_p50=1000 * percentile(seconds, 0.5),
+        ms_p95=1000 * percentile(seconds, 0.95),
+    )
+
+
+def _pipeline_search(index: Index, embedder: Embedder, reranker: Reranker | None, alpha: float) -> Search:
+    """Questions through the pipeline, which hands back every candidate in its reranked order."""
+
+    def search(text: str, limit: int) -> list[Hit]:
+        pipeline = Pipeline(index, embedder, reranker, None, alpha=alpha, retrieve_limit=limit, rerank_limit=limit)
+        return pipeline.search(Question(text, sources=(SOURCE_ID,)))
+
+    return search
+
+
+def _pages(hits: Iterable[Hit]) -> list[str]:
+    """The corpus ids of the hits' documents, each where its best chunk ranks."""
+    return list(dict.fromkeys(hit.chunk.document_id.removeprefix(f"{SOURCE_ID}:") for hit in hits))
