@@ -99,7 +99,7 @@ class HttpClient:
 
         Raises HttpError for a status that stays, SourceError (retryable) when the repeats are used up.
         """
-        target = _parse(url if "://" in url else self._base_url + url)
+        target = _parse(self._base_url + url if url.startswith("/") else url)
         if params:
             target = target.copy_merge_params(params)
         attempt = 0
@@ -145,7 +145,7 @@ class HttpClient:
         except httpx.HTTPError as error:
             return _Again(f"the answer cannot be decoded ({type(error).__name__})")
         if response.has_redirect_location:
-            return _parse(urljoin(str(url), response.headers["location"]))
+            return _parse(_join(url, response.headers["location"]))
         if response.is_success:
             return self._reply(url, response, bytes(body))
         return self._refused(url, response, bytes(body))
@@ -155,7 +155,7 @@ class HttpClient:
             data = json.loads(body)
         except (ValueError, RecursionError):
             return _Again("the answer is not valid JSON")
-        links = {rel: urljoin(str(url), link["url"]) for rel, link in response.links.items() if rel and link.get("url")}
+        links = {rel: _join(url, link["url"]) for rel, link in response.links.items() if rel and link.get("url")}
         return Reply(data, links.get("next"), links.get("last"), _number(response.headers.get("x-ratelimit-remaining")))
 
     def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> _Again:
@@ -203,6 +203,13 @@ def _parse(url: str) -> httpx.URL:
         return httpx.URL(url)
     except (httpx.InvalidURL, ValueError):
         raise SourceError("The server points to an address that is none.", remedy="Check the base URL.") from None
+
+
+def _join(url: httpx.URL, reference: str) -> str:
+    try:
+        return urljoin(str(url), reference)
+    except ValueError:
+        return reference
 
 
 def _name(url: httpx.URL) -> str:

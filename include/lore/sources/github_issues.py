@@ -1,0 +1,226 @@
+"""Issues and pull requests of a GitHub repository, with their comments, through the REST API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from include.lore.declarations import GitHubIssuesDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.github_text import as_list, as_text, is_pull_request, issue_document, issue_number, parse_time
+from include.lore.sources.http import HttpClient, HttpError, Reply
+from include.lore.types import Batch, Cursor, Document, Failure
+
+__all__ = ["GitHubIssuesSource"]
+
+PER_PAGE = 100
+BATCH_ISSUES = 25
+"""Few enough that a batch is complete, and the cursor moves, within the 60 calls an hour without a token."""
+SECOND = timedelta(seconds=1)
+FEW_CALLS = 10
+"""Up to here, comments are asked for issue by issue without looking for a shorter way."""
+OVERLAP = timedelta(seconds=60)
+"""Read again at every start: a change shows in GitHub's lists some seconds after the time that it carries."""
+
+Payload = Mapping[str, Any]
+
+
+class GitHubIssuesSource:
+    """One document for each issue or pull request, oldest change first, so that a cut read goes on where it was.
+
+    The cursor is the `updated_at` up to which everything was read. `http` makes the client; it is there for tests.
+    """
+
+    def __init__(
+        self,
+        declaration: GitHubIssuesDeclaration,
+        *,
+        token: str | None,
+        base_url: str,
+        timeout: float = 60.0,
+        max_retries: int = 4,
+        http: Callable[..., HttpClient] = HttpClient,
+    ) -> None:
+        self.id = declaration.id
+        self._declaration = declaration
+        self._path = f"/repos/{declaration.repository}"
+        self._options = {"token": token, "timeout": timeout, "max_retries": max_retries}
+        self._base_url = base_url
+        self._http = http
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """Yield, in batches, the issues that changed at the cursor or later (None: all)."""
+        start = _from_cursor(since, self.id) if since else None
+        with self._client() as client:
+            comments: _Comments | None = None
+            for page in self._pages(client, start - OVERLAP if start else None):
+                comments = comments or _Comments(client, self._path, page)
+                for first in range(0, max(1, len(page.issues)), BATCH_ISSUES):
+                    issues = page.issues[first : first + BATCH_ISSUES]
+                    last = parse_time(issues[-1].get("updated_at")) if len(page.issues) > first + BATCH_ISSUES else None
+                    reached = min((time for time in (last, page.reached) if time), default=None)
+                    yield self._batch(issues, comments, max((time for time in (reached, start) if time), default=None))
+
+    def list_ids(self) -> Iterator[str]:
+        """Yield the id of every issue that the declaration covers, at a call for each hundred issues."""
+        with self._client() as client:
+            for page in self._pages(client, None):
+                yield from (f"{self.id}:{issue['number']}" for issue in page.issues)
+
+    def _client(self) -> HttpClient:
+        repository = self._declaration.repository
+        return self._http(
+            self._base_url,
+            headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
+            remedies={
+                401: "The token is wrong or has expired: set LORE_GITHUB_TOKEN or the connection github_default anew.",
+                403: f"The token may not read {repository}: give it read access to issues and pull requests.",
+                404: f"Check the name {repository}; a private repository needs a token that may read its issues.",
+                410: f"The issues of {repository} are switched off: remove the declaration.",
+            },
+            **self._options,
+        )
+
+    def _pages(self, client: HttpClient, since: datetime | None) -> Iterator[_Page]:
+        """Every issue once, by time of change. Page numbers shift while issues change, so each call starts at the
+        last time seen, a second before it; pages are turned only among issues of the same second.
+        """
+        first_day = self._declaration.since
+        earliest = datetime(first_day.year, first_day.month, first_day.day, tzinfo=UTC) if first_day else None
+        position = max((time for time in (since, earliest) if time), default=None)
+        seen: dict[int, datetime | None] = {}
+        changed: list[datetime] = []
+        visited: set[str] = set()
+        reply = client.get(f"{self._path}/issues", self._query(position))
+        while True:
+            fresh: list[Payload] = []
+            for issue in as_list(reply.data, "issues"):
+                number, time = issue_number(issue), parse_time(issue.get("updated_at"))
+                if number is not None and number not in seen:
+                    seen[number] = time
+                    fresh.append(issue)
+                elif number is not None and time and time != seen[number]:
+                    changed.append(time)  # it changed while we read: the next run takes it, so the cursor stays below
+            last = max((time for time in seen.values() if time), default=position)
+            reached = min([last, *changed]) if last else None
+            yield _Page(tuple(issue for issue in fresh if self._wanted(issue)), reached, reply)
+            next_url = reply.next_url
+            if next_url is None:
+                return
+            if last and (position is None or last - SECOND > position):
+                position = last - SECOND
+                reply = client.get(f"{self._path}/issues", self._query(position))
+            elif next_url not in visited:
+                visited.add(next_url)
+                reply = client.get(next_url)
+            else:
+                raise SourceError(
+                    f"The list of issues of {self._declaration.repository} runs in a circle.",
+                    remedy="Check the base URL; GitHub's own API does not do this.",
+                )
+
+    def _query(self, since: datetime | None) -> dict[str, str | int]:
+        query: dict[str, str | int] = {
+            "state": self._declaration.state,
+            "sort": "updated",
+            "direction": "asc",
+            "per_page": PER_PAGE,
+        }
+        if self._declaration.labels:
+            query["labels"] = ",".join(self._declaration.labels)
+        if since:
+            query["since"] = f"{since:%Y-%m-%dT%H:%M:%SZ}"
+        return query
+
+    def _wanted(self, issue: Payload) -> bool:
+        return self._declaration.include_pull_requests or not is_pull_request(issue)
+
+    def _batch(self, issues: Sequence[Payload], comments: _Comments, reached: datetime | None) -> Batch:
+        documents: list[Document] = []
+        failures: list[Failure] = []
+        for issue in issues:
+            try:
+                documents.append(issue_document(issue, comments.of(issue), self._declaration))
+            except HttpError as error:
+                if error.status not in (404, 410):  # those two: it was deleted or moved since it was listed
+                    raise
+                failures.append(Failure(f"{self.id}:{issue['number']}", f"Its comments cannot be read: {error}"))
+        return Batch(tuple(documents), _to_cursor(reached) if reached else None, failures=tuple(failures))
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Issues not seen before; `reached` is the time of change up to which all are seen, `reply` the call's own."""
+
+    issues: tuple[Payload, ...]
+    reached: datetime | None
+    reply: Reply
+
+
+class _Comments:
+    """The comments of issues, by the way that takes fewer calls: one or more for each issue that has any, or the
+    repository's whole list at once, where the first page of issues promises that this is the shorter way.
+    """
+
+    def __init__(self, client: HttpClient, path: str, first: _Page) -> None:
+        self._client, self._path = client, path
+        self._all: dict[int, list[Payload]] = {}
+        expected = sum(1 for issue in first.issues if issue.get("comments")) * (_page_count(first.reply) or 2)
+        if expected > FEW_CALLS:
+            self._load_all(expected)
+
+    def of(self, issue: Payload) -> list[Payload]:
+        """An issue's comments. Raises HttpError when they are refused."""
+        count = issue.get("comments")
+        if not count:
+            return []
+        known = self._all.get(issue["number"], [])
+        if len(known) == count:  # otherwise comments came or went since the list was read
+            return known
+        first = self._client.get(f"{self._path}/issues/{issue['number']}/comments", {"per_page": PER_PAGE})
+        return list(self._from(first))
+
+    def _load_all(self, expected: int) -> None:
+        query: dict[str, str | int] = {"sort": "created", "direction": "asc", "per_page": PER_PAGE}
+        first = self._client.get(f"{self._path}/issues/comments", query)
+        pages = _page_count(first)
+        if pages is None or pages > expected or (first.calls_left is not None and pages > first.calls_left):
+            return
+        for comment in self._from(first):
+            number = as_text(comment.get("issue_url")).rpartition("/")[2]
+            if number.isascii() and number.isdigit():
+                self._all.setdefault(int(number), []).append(comment)
+
+    def _from(self, reply: Reply) -> Iterator[Payload]:
+        visited: set[str] = set()
+        yield from as_list(reply.data, "comments")
+        while reply.next_url and reply.next_url not in visited:
+            visited.add(reply.next_url)
+            reply = self._client.get(reply.next_url)
+            yield from as_list(reply.data, "comments")
+
+
+def _page_count(reply: Reply) -> int | None:
+    """How many pages a list has, as its `Link` header says; None when it has more than one but does not say."""
+    if reply.next_url is None:
+        return 1
+    page = parse_qs(urlsplit(reply.last_url or "").query).get("page", [""])[0]
+    return int(page) if page.isascii() and page.isdigit() else None
+
+
+def _to_cursor(time: datetime) -> Cursor:
+    return json.dumps({"updated_at": f"{time:%Y-%m-%dT%H:%M:%SZ}"})
+
+
+def _from_cursor(cursor: Cursor, source_id: str) -> datetime:
+    try:
+        time = parse_time(json.loads(cursor)["updated_at"])
+    except (ValueError, KeyError, TypeError):
+        time = None
+    if time is None:
+        raise SourceError(f"The stored cursor of {source_id} cannot be read.", remedy="Sync the source from its start.")
+    return time

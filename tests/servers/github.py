@@ -1,0 +1,229 @@
+"""A small server that speaks the part of GitHub's REST API that Lore reads: the wire format, paging, limits and faults.
+
+    with GitHubServer(issues, comments, repository="octo/demo") as github:
+        ...  # point a github_issues declaration at github.base_url
+
+It needs nothing but the standard library, so that examples and DAG tests can start it too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+Payload = Mapping[str, Any]
+
+
+@dataclass
+class Fault:
+    """What goes wrong with the next `times` calls whose path and query contain `match`.
+
+    `status`, `headers` and `body` replace the answer; `cut` closes the connection in the middle of the body;
+    `delay` waits so many seconds first. `after` lets that many matching calls pass.
+    """
+
+    match: str = ""
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    cut: bool = False
+    delay: float = 0.0
+    times: int = 1
+    after: int = 0
+
+
+def rate_limited(reset: float, match: str = "", times: int = 1) -> Fault:
+    """GitHub's primary rate limit: 403 until `reset`, in seconds since the epoch."""
+    headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(reset))}
+    return Fault(match, 403, headers, b'{"message": "API rate limit exceeded for 127.0.0.1."}', times=times)
+
+
+def too_many_requests(retry_after: str = "1", match: str = "", times: int = 1) -> Fault:
+    """GitHub's secondary rate limit: 429 with Retry-After."""
+    body = b'{"message": "You have exceeded a secondary rate limit."}'
+    return Fault(match, 429, {"Retry-After": retry_after}, body, times=times)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call that came in."""
+
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+
+
+class GitHubServer:
+    """Serves issues and comments of one repository on 127.0.0.1 while the `with` block runs.
+
+    `issues` and `comments` (each with `issue_url` or `issue_number`) stay lists of this object and may be changed
+    while it runs; `token` makes it refuse others; `before` is called with each request's number, from 1, before it
+    is answered.
+    """
+
+    def __init__(
+        self,
+        issues: Iterable[Payload] = (),
+        comments: Iterable[Payload] = (),
+        *,
+        repository: str = "octo/demo",
+        token: str | None = None,
+        faults: Sequence[Fault] = (),
+        rate_limit: int = 5000,
+        before: Callable[[int], None] | None = None,
+    ) -> None:
+        self.issues = [dict(issue) for issue in issues]
+        self.comments = [dict(comment) for comment in comments]
+        self.repository = repository
+        self.token = token
+        self.faults = list(faults)
+        self.rate_limit = rate_limit
+        self.before = before
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"github": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+    def paths(self) -> list[str]:
+        """The paths that were asked for, in order."""
+        return [request.path for request in self.requests]
+
+    def _take_fault(self, target: str) -> Fault | None:
+        for fault in self.faults:
+            if fault.match in target and fault.times > 0:
+                if fault.after > 0:
+                    fault.after -= 1
+                    continue
+                fault.times -= 1
+                return fault
+        return None
+
+    def _answer(self, path: str, query: Mapping[str, str]) -> tuple[int, object]:
+        below = f"/repos/{self.repository}/issues"
+        if path == below:
+            return 200, self._select_issues(query)
+        if path == f"{below}/comments":
+            return 200, self._select_comments(query)
+        if match := re.fullmatch(rf"{re.escape(below)}/(\d+)(/comments)?", path):
+            number = int(match[1])
+            found = [issue for issue in self.issues if issue["number"] == number]
+            if found and match[2]:
+                return 200, [c for c in self._select_comments(query) if _issue_number(c) == number]
+            if found:
+                return 200, found[0]
+        return 404, {"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"}
+
+    def _select_issues(self, query: Mapping[str, str]) -> list[Payload]:
+        state, since = query.get("state", "open"), query.get("since", "")
+        labels = {label for label in query.get("labels", "").split(",") if label}
+        chosen = [
+            self._as_issue(issue)
+            for issue in self.issues
+            if state in ("all", issue["state"])
+            and issue["updated_at"] >= since
+            and labels <= {label["name"] for label in issue.get("labels", ())}
+        ]
+        return _ordered(chosen, query)
+
+    def _as_issue(self, issue: Payload) -> Payload:
+        number = issue["number"]
+        return {**issue, "comments": sum(1 for c in self.comments if _issue_number(c) == number)}
+
+    def _select_comments(self, query: Mapping[str, str]) -> list[Payload]:
+        base = f"{self.base_url}/repos/{self.repository}/issues"
+        chosen = [
+            {"issue_url": f"{base}/{_issue_number(comment)}", **comment}
+            for comment in self.comments
+            if comment["updated_at"] >= query.get("since", "")
+        ]
+        return _ordered(chosen, {"direction": "asc", **query})
+
+
+class _Handler(BaseHTTPRequestHandler):
+    github: GitHubServer
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: a test's output is not a log."""
+
+    def do_GET(self) -> None:
+        github = self.github
+        parts = urlsplit(self.path)
+        query = dict(parse_qsl(parts.query))
+        with github._lock:
+            github.requests.append(Request(parts.path, query, {k.lower(): v for k, v in self.headers.items()}))
+            count = len(github.requests)
+            if github.before:
+                github.before(count)
+            fault = github._take_fault(self.path)
+            status, data = github._answer(parts.path, query)
+        headers = {
+            "x-ratelimit-limit": str(github.rate_limit),
+            "x-ratelimit-remaining": str(max(0, github.rate_limit - count)),
+            "x-ratelimit-reset": str(int(time.time()) + 3600),
+        }
+        if github.token and self.headers.get("Authorization") != f"Bearer {github.token}":
+            status, data = 401, {"message": "Bad credentials", "status": "401"}
+        if isinstance(data, list):
+            data, link = self._page(parts.path, query, data)
+            headers |= {"Link": link} if link else {}
+        self._send(status, headers, json.dumps(data).encode(), fault)
+
+    def _page(self, path: str, query: Mapping[str, str], rows: list[Payload]) -> tuple[list[Payload], str]:
+        size = min(100, int(query.get("per_page", 30)))
+        page, last = int(query.get("page", 1)), max(1, -(-len(rows) // size))
+        targets = {"prev": page - 1, "next": page + 1, "last": last, "first": 1}
+        links = [
+            f'<{self.github.base_url}{path}?{urlencode({**query, "page": number})}>; rel="{rel}"'
+            for rel, number in targets.items()
+            if 1 <= number <= last and (page > 1 if rel in ("prev", "first") else page < last)
+        ]
+        return rows[(page - 1) * size : page * size], ", ".join(links)
+
+    def _send(self, status: int, headers: dict[str, str], body: bytes, fault: Fault | None) -> None:
+        cut = False
+        if fault:
+            time.sleep(fault.delay)
+            status = fault.status or status
+            headers |= fault.headers
+            body = body if fault.body is None else fault.body
+            cut = fault.cut
+        try:
+            self.send_response(status)
+            for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[: len(body) // 2] if cut else body)
+            self.close_connection = self.close_connection or cut
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client had enough
+
+
+def _issue_number(comment: Payload) -> int:
+    given = comment.get("issue_number")
+    return int(given if given is not None else str(comment["issue_url"]).rpartition("/")[2])
+
+
+def _ordered(rows: list[Payload], query: Mapping[str, str]) -> list[Payload]:
+    key = f"{query.get('sort', 'created')}_at"
+    return sorted(rows, key=lambda row: (row[key], row["id"]), reverse=query.get("direction", "desc") == "desc")
