@@ -1,0 +1,58 @@
+"""Settings inside an Airflow task: the environment's `LORE_…` variables, below the connections that Airflow holds.
+
+| connection       | password | host, or `base_url` in extra |
+| ---------------- | -------- | ---------------------------- |
+| `openai_default` | API key  | any OpenAI-compatible server |
+| `cohere_default` | API key  | another address of the API   |
+| `github_default` | token    | GitHub's API, or Enterprise  |
+
+Only tasks may call this: while DAG files are parsed no connection is read. A connection's password is masked in task
+logs by Airflow itself, and nothing here is logged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow.sdk import Connection
+from airflow.sdk.exceptions import AirflowNotFoundException
+
+from include.lore.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["settings_in_airflow"]
+
+CONNECTIONS = {
+    "openai_default": ("openai_api_key", "openai_base_url"),
+    "cohere_default": ("cohere_api_key", "cohere_base_url"),
+    "github_default": ("github_token", "github_base_url"),
+}
+
+
+def settings_in_airflow() -> Settings:
+    """The settings of a task. A connection that is absent, or a field of it that is empty, changes nothing.
+
+    Raises ConfigurationError as `load_settings` does.
+    """
+    return load_settings(**dict(_overrides()))
+
+
+def _overrides() -> Iterator[tuple[str, str]]:
+    for connection_id, (key_field, url_field) in CONNECTIONS.items():
+        try:
+            connection = Connection.get(connection_id)
+        except AirflowNotFoundException:
+            continue
+        if connection.password:
+            yield key_field, connection.password
+        if url := _base_url(connection):
+            yield url_field, url
+
+
+def _base_url(connection: Connection) -> str:
+    """The host as an address, or `base_url` from extra, where the OpenAI provider keeps it too."""
+    extra = connection.extra_dejson
+    url = connection.host or extra.get("base_url") or extra.get("openai_client_kwargs", {}).get("base_url") or ""
+    return url if not url or "://" in url else f"https://{url}"

@@ -1,0 +1,173 @@
+"""From a declaration to its ingestion DAG: extract → index, once for each shard → reconcile → all_documents_indexed.
+
+Parsing a DAG file must be quick, so everything that is heavy (the store, the models) is imported inside the tasks.
+XCom carries paths of shards and small reports, never documents.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.configuration import conf
+from airflow.sdk import DAG, Asset, get_current_context, task
+from airflow.sdk.exceptions import AirflowSkipException
+from airflow.sdk.types import RuntimeTaskInstanceProtocol
+
+from include.lore.declarations import Declaration, load_declarations
+from include.lore.errors import DeclarationError
+from include.lore.orchestration.connections import settings_in_airflow
+from include.lore.orchestration.retries import RETRIES
+
+if TYPE_CHECKING:
+    from include.lore.ingest.sync import Sync
+    from include.lore.protocols import Embedder
+    from include.lore.settings import Settings
+
+__all__ = ["IngestDags", "index_asset", "make_ingest_dag", "make_ingest_dags", "shared_embedder"]
+
+log = logging.getLogger(__name__)
+
+INDEX_TASKS_AT_ONCE = 4
+"""Mapped index tasks of one DAG that run side by side: each of them holds an embedder."""
+FAILURES_SHOWN = 20
+"""Failed documents that an asset event names; the store and the task's log have them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestDags:
+    """What a folder of declarations became: the DAGs, and one error for each file that gives none."""
+
+    dags: tuple[DAG, ...]
+    broken: tuple[DeclarationError, ...]
+
+
+def make_ingest_dags(folder: Path) -> IngestDags:
+    """One DAG for each declaration in the folder. Raises ConfigurationError when there is no such folder."""
+    declarations = load_declarations(folder)
+    dags: list[DAG] = []
+    broken = list(declarations.broken)
+    for declaration in declarations.valid:
+        try:
+            dag = make_ingest_dag(declaration)
+            dag.validate()
+            dags.append(dag)
+        except Exception as error:  # Airflow's own limits, such as the length of a tag; the others must load
+            broken.append(
+                DeclarationError(
+                    f"{folder}, declaration {declaration.id!r}: Airflow takes no such DAG: {error}.",
+                    remedy="Change the key that the message names.",
+                )
+            )
+    return IngestDags(tuple(dags), tuple(broken))
+
+
+def index_asset(source_id: str) -> Asset:
+    """The asset that a source's passages in the index are: DAGs scheduled on it run once a sync has succeeded."""
+    return Asset(name=f"lore_{source_id}", uri=f"lore://index/{source_id}", group="lore")
+
+
+def make_ingest_dag(declaration: Declaration) -> DAG:
+    """The DAG `ingest_<id>`: one run at a time, no catch-up, retries with growing pauses."""
+    asset = index_asset(declaration.id)
+    with DAG(
+        dag_id=f"ingest_{declaration.id}",
+        dag_display_name=f"Ingest {declaration.title}",
+        description=declaration.description or f"Bring the index up to date with {declaration.title}",
+        schedule=declaration.schedule,
+        catchup=False,
+        max_active_runs=1,
+        tags=sorted({"lore", "ingest", declaration.kind, *declaration.tags}),
+        doc_md=_describe(declaration),
+        default_args={"owner": declaration.owner, **RETRIES},
+    ) as dag:
+
+        @task(doc_md="Reads what changed in the source and stages it as compressed shards; returns their paths.")
+        def extract() -> list[str]:
+            context = get_current_context()
+            sync = _sync(declaration)
+            extraction = sync.extract(context["run_id"])
+            _instance(context).xcom_push(key="extraction", value=extraction)
+            return list(sync.shards(extraction))
+
+        @task(
+            doc_md="Converts, splits, embeds and stores the documents of one shard. Doing it twice changes nothing.",
+            pool=conf.get("lore", "index_pool", fallback="default_pool"),
+            max_active_tis_per_dag=INDEX_TASKS_AT_ONCE,
+        )
+        def index(shard: str) -> dict[str, Any]:
+            report: dict[str, Any] = _sync(declaration).index(shard).to_json()
+            return report
+
+        # none_failed: with nothing changed there are no shards and `index` is skipped, yet deletions must be seen;
+        # after a shard that failed the source is not as it was read, and nothing may be removed or called done.
+        @task(
+            doc_md="Removes what the source no longer has, reads the counts back and moves the cursor.",
+            trigger_rule="none_failed",
+            outlets=[asset],
+        )
+        def reconcile(extraction: str, reports: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
+            from include.lore.ingest.sync import ShardReport
+
+            shard_reports = [ShardReport.from_json(report) for report in reports or ()]
+            report = _sync(declaration).reconcile(extraction, shard_reports)
+            log.info(report.summary())
+            result: dict[str, Any] = report.to_json()
+            shown = result.get("failures", [])[:FAILURES_SHOWN]
+            get_current_context()["outlet_events"][asset].extra = {**result, "failures": shown}
+            return result
+
+        @task(
+            doc_md="Green when every document was indexed. Skipped, with the names in its log, when some were not: "
+            "they are tried again in the next run.",
+            retries=0,
+        )
+        def all_documents_indexed(report: Mapping[str, Any]) -> None:
+            if report["status"] == "ok":
+                return
+            for failure in report["failures"]:
+                log.warning("%s: %s", failure["document_id"], failure["reason"])
+            raise AirflowSkipException(f"{len(report['failures'])} documents could not be indexed; see the lines above")
+
+        shards = extract()
+        reports = index.expand(shard=shards)
+        all_documents_indexed(reconcile(shards["extraction"], reports))
+    return dag
+
+
+@lru_cache(maxsize=1)
+def shared_embedder(settings: Settings) -> Embedder:
+    """The process's embedder: where one process runs many tasks the model is loaded once."""
+    from include.lore.wiring import make_embedder
+
+    return make_embedder(settings)
+
+
+def _sync(declaration: Declaration) -> Sync:
+    from include.lore.wiring import make_sync
+
+    settings = settings_in_airflow()
+    return make_sync(declaration, settings, embedder=shared_embedder(settings))
+
+
+def _instance(context: Any) -> RuntimeTaskInstanceProtocol:
+    instance: RuntimeTaskInstanceProtocol = context["ti"]
+    return instance
+
+
+def _describe(declaration: Declaration) -> str:
+    """The declaration as Markdown. Secrets cannot be in it: declarations hold none, and addresses no user names."""
+    values = declaration.model_dump(mode="json", exclude_defaults=True, exclude={"title", "description"})
+    rows = [f"| {name} | {_cell(value)} |" for name, value in values.items()]
+    head = f"# {declaration.title}\n\n{declaration.description}".strip()
+    table = "\n".join(["| key | value |", "| --- | --- |", f"| kind | {declaration.kind} |", *rows])
+    return f"{head}\n\n{table}\n\nWhere a document could not be indexed, the run ends with `all_documents_indexed` skipped."
+
+
+def _cell(value: object) -> str:
+    text = ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
+    return "`" + " ".join(text.replace("|", "\\|").replace("`", "'").split()) + "`"
