@@ -1,0 +1,86 @@
+"""What a sync says of itself: per shard, for the whole run, and while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from include.lore.types import Failure
+
+__all__ = ["Progress", "ShardReport", "SyncReport"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is. `total` documents are known once everything is staged."""
+
+    stage: Literal["extract", "index", "reconcile"]
+    documents: int
+    total: int | None = None
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShardReport:
+    """What indexing one shard did. `indexed` are the ids that were written; `chunks` were written with them."""
+
+    indexed: tuple[str, ...] = ()
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    failures: tuple[Failure, ...] = ()
+    chunks: int = 0
+    embedding_calls: int = 0
+    embedded_texts: int = 0
+    seconds: float = 0.0
+
+    @property
+    def documents(self) -> int:
+        """How many documents the shard held."""
+        return self.new + self.changed + self.unchanged + len(self.failures)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON values, for Airflow's XCom."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> ShardReport:
+        """The report from what `to_json` gave."""
+        failures = tuple(Failure(**failure) for failure in values["failures"])
+        return ShardReport(**{**values, "indexed": tuple(values["indexed"]), "failures": failures})
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a whole sync did: documents by outcome, chunks written, embedding calls and texts, seconds of work."""
+
+    source_id: str
+    status: Literal["ok", "warning", "failed"]
+    new: int
+    changed: int
+    unchanged: int
+    removed: int
+    failures: tuple[Failure, ...]
+    chunks: int
+    embedding_calls: int
+    embedded_texts: int
+    seconds: float
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return asdict(self)
+
+    def summary(self) -> str:
+        """The report in one line."""
+        parts = (
+            f"{self.new} new",
+            f"{self.changed} changed",
+            f"{self.unchanged} unchanged",
+            f"{self.removed} removed",
+            f"{len(self.failures)} failed",
+        )
+        work = f"{self.chunks} chunks, {self.embedding_calls} embedding calls, {self.seconds:.1f} s"
+        line = f"{self.source_id}: {self.status}. Documents: {', '.join(parts)}; {work}."
+        return f"{line} {self.reason}".strip()

@@ -1,0 +1,191 @@
+"""The staging area: what a source gave, in compressed shards, so that indexing can spread over workers.
+
+    <staging>/<source id>/<run id>/shard-00000.jsonl.gz …   documents as the source has them, a line each
+    <staging>/<source id>/<run id>/manifest.json            written last: what the run read, and up to where
+
+Airflow hands paths from task to task, never documents. Any fsspec location will do (a folder, s3://…, gs://…).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import IO, Any, cast
+
+from upath import UPath
+
+from include.lore.errors import ConfigurationError, StoreError
+from include.lore.types import Cursor, Document, Failure
+
+__all__ = ["Manifest", "ShardWriter", "Staging"]
+
+SHARD_DOCUMENTS = 256
+SHARD_CHARACTERS = 8_000_000
+STALE_SECONDS = 7 * 24 * 3600
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What one extraction found. `existing` is None when the source could not say what exists now.
+
+    `held` are the ids that the index held before the source was read: only these can be removed by this run.
+    `repeated` maps an id that came more than once to the shard that has its last state.
+    `interrupted` says why the source stopped early, in which case nothing is removed.
+    """
+
+    source_id: str
+    run_id: str
+    shards: tuple[str, ...]
+    cursor: Cursor | None
+    held: tuple[str, ...]
+    existing: tuple[str, ...] | None
+    deleted: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    repeated: Mapping[str, str] | None = None
+    interrupted: str = ""
+    documents: int = 0
+    seconds: float = 0.0
+
+
+class Staging:
+    """One run's folder. `location` is the staging area itself."""
+
+    def __init__(self, location: str, source_id: str, run_id: str) -> None:
+        safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in run_id).strip(".")
+        self._source = UPath(location) / source_id
+        self.folder = self._source / (safe or "run")
+
+    def start(self) -> None:
+        """Make the folder, empty of whatever an earlier try of the same run left."""
+        self.remove()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._sweep()
+        except OSError as error:
+            raise ConfigurationError(
+                f"The staging area {self.folder} cannot be written: {error.strerror or error}.",
+                remedy="Set LORE_STAGING_URI to a place that can be written.",
+            ) from None
+
+    def remove(self) -> None:
+        """Take the run's folder away; nothing happens when it is not there."""
+        _remove(self.folder)
+
+    def _sweep(self) -> None:
+        """Take away what killed runs left, once it is too old to belong to a run that goes on."""
+        limit = time.time() - STALE_SECONDS
+        for folder in self._source.iterdir():
+            if all(path.stat().st_mtime < limit for path in (folder, *folder.iterdir())):
+                _remove(folder)
+
+    def write(self, manifest: Manifest) -> str:
+        """Write the manifest, last of all files, and return its path."""
+        path = self.folder / MANIFEST
+        path.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
+        return str(path)
+
+    @staticmethod
+    def read(path: str) -> Manifest:
+        """The manifest at a path. Raises StoreError when it is gone or cut off."""
+        values = _load(path)
+        values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
+        for name in ("shards", "held", "existing", "deleted"):
+            values[name] = None if values[name] is None else tuple(values[name])
+        return Manifest(**values)
+
+    @staticmethod
+    def manifest_of(shard: str) -> Manifest:
+        """The manifest of the run that a shard belongs to."""
+        return Staging.read(str(UPath(shard).parent / MANIFEST))
+
+    @staticmethod
+    def documents(shard: str) -> Iterator[Document]:
+        """Stream a shard's documents."""
+        try:
+            with UPath(shard).open("rb") as raw, gzip.open(cast("IO[bytes]", raw), "rt", encoding="utf-8") as lines:
+                for line in lines:
+                    yield _decode(json.loads(line))
+        except (OSError, EOFError, ValueError) as error:
+            raise _broken(shard, error) from None
+
+
+class ShardWriter:
+    """Writes documents into shards of a bounded size."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._folder = staging.folder
+        self._lines: list[str] = []
+        self._characters = 0
+        self._last: dict[str, str] = {}
+        self.repeated: dict[str, str] = {}
+        self.shards: list[str] = []
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of everything written."""
+        return set(self._last)
+
+    def add(self, document: Document) -> None:
+        """Add a document; a later one with the same id takes the place of an earlier one."""
+        shard = self._path()
+        if document.id in self._last:
+            self.repeated[document.id] = shard
+        self._last[document.id] = shard
+        line = json.dumps(_encode(document))
+        self._lines.append(line)
+        self._characters += len(line)
+        if len(self._lines) >= SHARD_DOCUMENTS or self._characters >= SHARD_CHARACTERS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        if self._lines:
+            data = gzip.compress("\n".join(self._lines).encode("ascii"), compresslevel=1)
+            UPath(self._path()).write_bytes(data)
+            self.shards.append(self._path())
+            self._lines, self._characters = [], 0
+
+    def _path(self) -> str:
+        return str(self._folder / f"shard-{len(self.shards):05d}.jsonl.gz")
+
+
+def _remove(folder: UPath) -> None:
+    if folder.exists():
+        for path in list(folder.iterdir()):
+            path.unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _encode(document: Document) -> dict[str, Any]:
+    values = asdict(replace(document, data=None))
+    values["updated_at"] = document.updated_at.isoformat() if document.updated_at else None
+    values["data"] = None if document.data is None else base64.b64encode(document.data).decode("ascii")
+    return values
+
+
+def _decode(values: dict[str, Any]) -> Document:
+    values["updated_at"] = datetime.fromisoformat(values["updated_at"]) if values["updated_at"] else None
+    values["data"] = None if values["data"] is None else base64.b64decode(values["data"])
+    values["audiences"] = tuple(values["audiences"])
+    return Document(**values)
+
+
+def _load(path: str) -> dict[str, Any]:
+    try:
+        values = json.loads(UPath(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _broken(path, error) from None
+    return cast("dict[str, Any]", values)
+
+
+def _broken(path: str, error: Exception) -> StoreError:
+    return StoreError(
+        f"The staged file {path} cannot be read ({type(error).__name__}).",
+        remedy="Run the sync again from its start: it stages anew.",
+    )

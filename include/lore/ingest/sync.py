@@ -1,0 +1,309 @@
+"""The ingest journey: extract → stage → index each shard → reconcile deletions → verify → move the cursor.
+
+Each step can be killed and run again. Nothing is decided by memory of an earlier run: "unchanged" is decided against
+the fingerprints in the store, deletions against what the source lists, and the cursor moves last.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from include.lore.errors import ConversionError, LoreError, RemovalFloorError, SourceError, StoreError, SyncError
+from include.lore.ingest.fingerprint import fingerprint
+from include.lore.ingest.report import Progress, ShardReport, SyncReport
+from include.lore.ingest.stage import Manifest, ShardWriter, Staging
+from include.lore.ingest.write import EntryWriter
+from include.lore.protocols import Embedder, Listable, Source, Splitter, Store
+from include.lore.types import Chunk, Cursor, Document, Failure, SourceState
+
+__all__ = ["Progress", "ShardReport", "Sync", "SyncReport"]
+
+VERIFY_TRIES = 5
+VERIFY_PAUSE_SECONDS = 0.3
+
+
+class Sync:
+    """Brings one source into the store. Airflow calls the steps, each in a task of its own; `run` calls them all."""
+
+    def __init__(
+        self,
+        source: Source,
+        store: Store,
+        embedder: Embedder,
+        splitter: Splitter,
+        convert: Callable[[Document], Document],
+        *,
+        staging_uri: str,
+        max_failed_share: float = 0.05,
+        max_removed_share: float = 0.5,
+    ) -> None:
+        self._source = source
+        self._store = store
+        self._embedder = embedder
+        self._splitter = splitter
+        self._convert = convert
+        self._staging_uri = staging_uri
+        self._max_failed_share = max_failed_share
+        self._max_removed_share = max_removed_share
+
+    def run(self, *, progress: Callable[[Progress], None] | None = None, force_removals: bool = False) -> SyncReport:
+        """Do the whole sync in this process. A second sync of the same source on this machine waits for the first.
+
+        Raises SourceError, ModelError, StoreError, and SyncError when too many documents failed.
+        """
+        tell = progress or (lambda _: None)
+        with self._alone():
+            extraction = self.extract(uuid4().hex, progress=tell)
+            reports: list[ShardReport] = []
+            for shard in self.shards(extraction):
+                reports.append(self.index(shard, progress=tell, before=reports))
+            tell(Progress("reconcile", sum(len(report.indexed) for report in reports)))
+            return self.reconcile(extraction, reports, force_removals=force_removals)
+
+    def extract(self, run_id: str, *, progress: Callable[[Progress], None] = lambda _: None) -> str:
+        """Read the source and stage what it gives; returns the path of the manifest.
+
+        A source that stops early, for a reason that passes, leaves a manifest of what it gave until then: that much
+        is indexed, and the next run goes on from there. Raises SourceError when it gave nothing.
+        """
+        started = time.monotonic()
+        staging = Staging(self._staging_uri, self._source.id, run_id)
+        staging.start()
+        try:
+            return staging.write(self._stage(staging, run_id, started, progress))
+        except BaseException as error:
+            staging.remove()
+            if isinstance(error, LoreError):
+                self._remember_failure(error)
+            raise
+
+    def _stage(self, staging: Staging, run_id: str, started: float, progress: Callable[[Progress], None]) -> Manifest:
+        state = self._store.state(self._source.id)
+        held = tuple(self._store.fingerprints(self._source.id))
+        # An index that was emptied has no use for a cursor: the store is the truth.
+        since: Cursor | None = state.cursor if state and held else None
+        writer, cursor, deleted, failures = ShardWriter(staging), since, list[str](), list[Failure]()
+        interrupted = ""
+        try:
+            for batch in self._source.read(since):
+                for document in batch.documents:
+                    writer.add(document)
+                deleted.extend(batch.deleted_ids)
+                failures.extend(batch.failures)
+                cursor = batch.cursor or cursor
+                progress(Progress("extract", len(writer.ids)))
+        except SourceError as error:
+            if not error.retryable or cursor == since:
+                raise
+            interrupted = str(error)
+        writer.flush()
+        return Manifest(
+            source_id=self._source.id,
+            run_id=run_id,
+            shards=tuple(writer.shards),
+            cursor=cursor,
+            held=held,
+            existing=None if interrupted else self._existing(since, writer.ids, failures),
+            deleted=tuple(deleted),
+            failures=tuple(failures),
+            repeated=writer.repeated,
+            documents=len(writer.ids),
+            interrupted=interrupted,
+            seconds=time.monotonic() - started,
+        )
+
+    def _existing(self, since: Cursor | None, read: set[str], failures: Iterable[Failure]) -> tuple[str, ...] | None:
+        """The ids that the source has now, or None where it cannot say: then nothing is taken for deleted."""
+        if isinstance(self._source, Listable):
+            return tuple(self._source.list_ids())
+        return tuple(read.union(failure.document_id for failure in failures)) if since is None else None
+
+    def shards(self, extraction: str) -> list[str]:
+        """The paths of an extraction's shards; none when nothing changed."""
+        return list(Staging.read(extraction).shards)
+
+    def index(
+        self,
+        shard: str,
+        *,
+        progress: Callable[[Progress], None] = lambda _: None,
+        before: Sequence[ShardReport] = (),
+    ) -> ShardReport:
+        """Convert, split, embed and store one shard; may be repeated. `before` only lets the progress add up."""
+        started = time.monotonic()
+        writer = EntryWriter(self._store, self._embedder)
+        manifest = Staging.manifest_of(shard)
+        known = self._store.fingerprints(self._source.id)
+        recipe = (self._splitter.name, self._embedder.name)
+        counts = {"new": 0, "changed": 0, "unchanged": 0}
+        failures: list[Failure] = []
+        done = sum(report.documents for report in before)
+        chunks = sum(report.chunks for report in before)
+        for document in _last_states(shard, manifest):
+            mark = fingerprint(document, *recipe)
+            if known.get(document.id) == mark:
+                counts["unchanged"] += 1
+            else:
+                prepared = self._prepare(document)
+                if isinstance(prepared, Failure):
+                    failures.append(prepared)
+                else:
+                    writer.add(prepared[0], mark, prepared[1])
+                    counts["changed" if document.id in known else "new"] += 1
+            finished = done + sum(counts.values()) + len(failures)
+            progress(Progress("index", finished, manifest.documents, chunks + writer.chunks))
+        writer.flush()
+        return ShardReport(
+            indexed=tuple(writer.written),
+            failures=tuple(failures),
+            chunks=writer.chunks,
+            embedding_calls=writer.embedding_calls,
+            embedded_texts=writer.embedded_texts,
+            seconds=time.monotonic() - started,
+            **counts,
+        )
+
+    def reconcile(self, extraction: str, reports: Sequence[ShardReport], *, force_removals: bool = False) -> SyncReport:
+        """Remove what the source no longer has, verify what is stored, and move the cursor; ends the run.
+
+        Raises RemovalFloorError when more would be removed than the declaration allows, StoreError when the store does
+        not hold what was written, SyncError when too many documents failed, and SourceError when the source stopped
+        early. All are remembered in the source's state, and the cursor stays where it must.
+        """
+        started = time.monotonic()
+        manifest = Staging.read(extraction)
+        spent = manifest.seconds + sum(report.seconds for report in reports)
+        failures = (*manifest.failures, *(failure for report in reports for failure in report.failures))
+        trouble: LoreError | None = None
+        removed = 0
+        try:
+            removed = self._remove(manifest, force_removals)
+            self._store.optimize()
+            self._verify(reports)
+        except LoreError as error:
+            trouble = error
+        problem = trouble or self._problem(manifest, failures)
+        report = SyncReport(
+            source_id=self._source.id,
+            status="failed" if problem else "warning" if failures else "ok",
+            new=sum(report.new for report in reports),
+            changed=sum(report.changed for report in reports),
+            unchanged=sum(report.unchanged for report in reports),
+            removed=removed,
+            failures=failures,
+            chunks=sum(report.chunks for report in reports),
+            embedding_calls=sum(report.embedding_calls for report in reports),
+            embedded_texts=sum(report.embedded_texts for report in reports),
+            seconds=round(spent + time.monotonic() - started, 3),
+            reason=problem.message if problem else _reason(failures),
+        )
+        self._remember(manifest, report, moved=not failures and trouble is None)
+        Staging(self._staging_uri, self._source.id, manifest.run_id).remove()
+        if problem:
+            raise problem
+        return report
+
+    def _remove(self, manifest: Manifest, force: bool) -> int:
+        """Delete what vanished, unless it is so much that an outage is likelier than a clean-up."""
+        held = set(manifest.held)
+        gone = set(manifest.deleted) & held
+        if manifest.existing is not None:
+            gone |= held.difference(manifest.existing)
+        if not force and len(gone) > self._max_removed_share * len(held):
+            raise RemovalFloorError(
+                f"{self._source.id} would lose {len(gone)} of its {len(held)} documents, more than the share of "
+                f"{self._max_removed_share:g} that may go in one sync; nothing was removed.",
+                remedy="If they are really gone, run `lore sync --force-removals "
+                f"{self._source.id}`; otherwise look at the source.",
+            )
+        return self._store.delete(self._source.id, sorted(gone)) if gone else 0
+
+    def _verify(self, reports: Sequence[ShardReport]) -> None:
+        """Read back: what was written is there, and every document has the chunks that it says it has."""
+        written = {document_id for report in reports for document_id in report.indexed}
+        for attempt in range(VERIFY_TRIES):
+            counts = self._store.count(self._source.id)
+            held = self._store.fingerprints(self._source.id)
+            missing = [document_id for document_id in written if not held.get(document_id)]
+            if not missing and counts.chunks == counts.recorded_chunks:
+                return
+            if attempt + 1 < VERIFY_TRIES:  # another sync of the same source may be in the middle of a write
+                time.sleep(VERIFY_PAUSE_SECONDS)
+        raise StoreError(
+            f"The store does not hold what was written for {self._source.id}: {len(missing)} documents are missing or "
+            f"unfinished, and it has {counts.chunks} chunks where its documents record {counts.recorded_chunks}.",
+            remedy=f"Run `lore sync {self._source.id}` again.",
+            retryable=True,
+        )
+
+    def _problem(self, manifest: Manifest, failures: Sequence[Failure]) -> LoreError | None:
+        if manifest.interrupted:
+            return SourceError(
+                f"{self._source.id} was not read to its end: {manifest.interrupted}",
+                remedy="What came before is indexed; the next sync goes on from there.",
+                retryable=True,
+            )
+        total = self._store.count(self._source.id).documents + len(failures)
+        if len(failures) > self._max_failed_share * total:
+            return SyncError(
+                f"{len(failures)} of {total} documents of {self._source.id} failed, more than the share of "
+                f"{self._max_failed_share:g} that may fail. {_reason(failures)}",
+                remedy="The others are indexed, and the failed ones are tried again by the next sync.",
+            )
+        return None
+
+    def _remember(self, manifest: Manifest, report: SyncReport, *, moved: bool) -> None:
+        before = self._store.state(self._source.id)
+        self._store.save_state(
+            SourceState(
+                source_id=self._source.id,
+                cursor=manifest.cursor if moved else before.cursor if before else None,
+                status=report.status,
+                synced_at=datetime.now(UTC),
+                failures=report.failures,
+                report=report.to_json(),
+            )
+        )
+
+    def _remember_failure(self, error: LoreError) -> None:
+        """Note that a sync ended before it indexed anything; a first sync that fails so leaves no trace."""
+        if before := self._store.state(self._source.id):
+            report = {**before.report, "status": "failed", "reason": error.message}
+            self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One sync of a source at a time on a machine; elsewhere Airflow's `max_active_runs` sees to it."""
+        if "://" in self._staging_uri:
+            yield
+            return
+        from filelock import FileLock
+
+        folder = Path(self._staging_uri)
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / f"{self._source.id}.lock"):
+            yield
+
+
+def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:
+    """A shard's documents, each id once, without those of which another shard has a later state."""
+    repeated = manifest.repeated or {}
+    if not repeated:
+        yield from Staging.documents(shard)
+        return
+    latest = {
+        document.id: document for document in Staging.documents(shard) if repeated.get(document.id, shard) == shard
+    }
+    yield from latest.values()
+
+
+def _reason(failures: Sequence[Failure]) -> str:
+    shown = "; ".join(f"{failure.document_id}: {failure.reason}" for failure in failures[:3])
+    more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
+    return f"Failed: {shown}{more}." if failures else ""
