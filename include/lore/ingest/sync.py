@@ -169,6 +169,16 @@ class Sync:
             **counts,
         )
 
+    def _prepare(self, document: Document) -> tuple[Document, Sequence[Chunk]] | Failure:
+        """Convert and split; whatever goes wrong with one document is that document's failure alone."""
+        try:
+            converted = self._convert(document)
+            return converted, self._splitter.split(converted)
+        except ConversionError as error:
+            return Failure(document.id, str(error))
+        except Exception as error:
+            return Failure(document.id, f"Unexpected {type(error).__name__}: {error}"[:500])
+
     def reconcile(self, extraction: str, reports: Sequence[ShardReport], *, force_removals: bool = False) -> SyncReport:
         """Remove what the source no longer has, verify what is stored, and move the cursor; ends the run.
 
