@@ -1,0 +1,118 @@
+"""The pages say what the code does: settings, keys, commands, links and examples are compared with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from include.lore.cli.app import app
+from include.lore.declarations import KINDS, load_declaration
+from include.lore.settings import PREFIX, RESERVED, VENDOR_NAMES, Settings
+from tests.conftest import ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def page_name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def prose_of(path: Path) -> str:
+    """A page without its code blocks: what stands in them is no link and no heading."""
+    return FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+def table_row(name: str, text: str) -> list[str] | None:
+    """The cells of the table row whose first cell is `name`."""
+    row = re.search(rf"^\| `{re.escape(name)}` \|(.*)\|$", text, re.MULTILINE)
+    return [cell.strip() for cell in row.group(1).split("|")] if row else None
+
+
+def anchors_of(path: Path) -> set[str]:
+    """The anchors that GitHub gives the page's headings."""
+    headings = re.findall(r"^#+ +(.*)$", prose_of(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def readme_yaml() -> Iterator[str]:
+    for block in FENCE.finditer(README):
+        if block["language"] == "yaml":
+            yield re.sub(rf"^{block['indent']}", "", block["text"], flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("field", Settings.model_fields)
+def test_the_readme_has_every_setting_with_its_default(field: str) -> None:
+    row = table_row(f"{PREFIX}{field.upper()}", README)
+    assert row, f"{PREFIX}{field.upper()} is not in the settings table of README.md"
+    default = Settings.model_fields[field].default
+    if default not in (None, ""):
+        assert row[0] == f"`{default}`"
+    if field in VENDOR_NAMES:
+        assert f"`{VENDOR_NAMES[field]}`" in row[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_readme_has_every_key_of_a_source(kind: str) -> None:
+    section = README.partition(f"### {kind}\n")[2].partition("\n##")[0]
+    common = README.partition("## Sources\n")[2].partition("\n###")[0]
+    for key, field in KINDS[kind].model_fields.items():
+        row = table_row(key, section) or table_row(key, common)
+        assert row, f"the key `{key}` of {kind} is not in README.md"
+        if isinstance(field.default, bool | int | float):
+            assert row[0] == f"`{str(field.default).lower()}`", key
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_no_page_names_a_setting_that_does_not_exist(page: Path) -> None:
+    known = {f"{PREFIX}{field.upper()}" for field in Settings.model_fields}
+    named = set(re.findall(rf"{PREFIX}[A-Z_]*[A-Z]", page.read_text(encoding="utf-8")))
+    assert {name for name in named if not name.startswith(RESERVED)} <= known
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_no_link_is_broken(page: Path) -> None:
+    broken = []
+    for target in LINK.findall(prose_of(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path) if path else page
+        if not file.exists() or (anchor and anchor not in anchors_of(file)):
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent != ROOT], ids=page_name)
+def test_the_index_of_the_docs_links_every_page(page: Path) -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / target.partition("#")[0]).resolve() for target in LINK.findall(prose_of(index))}
+    assert page == index or page in linked
+
+
+@pytest.mark.parametrize("text", readme_yaml())
+def test_a_yaml_example_of_the_readme_is_a_declaration(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "example.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert load_declaration(file).id == "example"
+
+
+def test_the_readme_has_an_example_of_every_kind() -> None:
+    assert set(re.findall(r"^ *kind: (\w+)$", README, re.MULTILINE)) == set(KINDS)
+
+
+def test_the_readme_names_every_command_and_option() -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    for name, command in group.commands.items():
+        row = next((line for line in README.splitlines() if line.startswith(f"| `lore {name}")), "")
+        assert row, f"the command {name} is not in README.md"
+        options = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+        assert {option for option in options - {"--json", "--help"} if option not in row} == set(), name
