@@ -1,0 +1,38 @@
+"""Relative score fusion: two rankings made comparable by their spread, then weighed against each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Scores = NDArray[np.float64]
+
+
+def relative(scores: Scores) -> Scores:
+    """The scores stretched to 0..1, NaN (not found) to 0; all of one value give 1."""
+    import numpy as np
+
+    found = ~np.isnan(scores)
+    result = np.zeros(len(scores))
+    if not found.any():
+        return result
+    low, high = scores[found].min(), scores[found].max()
+    result[found] = (scores[found] - low) / (high - low) if high > low else 1.0
+    return result
+
+
+def fuse(vector_scores: Scores, keyword_scores: Scores, alpha: float) -> Scores:
+    """`alpha` × relative vector score + (1 − `alpha`) × relative keyword score, candidate by candidate.
+
+    At alpha 1 and 0 the scores are those of the one ranking, unchanged. A score that is not known is NaN.
+    """
+    import numpy as np
+
+    if alpha >= 1:
+        return np.nan_to_num(vector_scores, nan=-1.0)
+    if alpha <= 0:
+        return np.nan_to_num(keyword_scores, nan=0.0)
+    return alpha * relative(vector_scores) + (1 - alpha) * relative(keyword_scores)

@@ -1,0 +1,240 @@
+"""How documents, chunks and source states lie in Arrow tables, and how filters are spelled in LanceDB's SQL."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from include.lore.errors import StoreError
+from include.lore.types import Chunk, Document, Entry, Failure, SourceState
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from include.lore.types import Matrix
+
+SCHEMA_NUMBER = 1
+"""Raised whenever a column changes its meaning: an index of another number is not opened."""
+
+CHUNK_COLUMNS = (
+    "id",
+    "document_id",
+    "source_id",
+    "url",
+    "title",
+    "headings",
+    "text",
+    "summary",
+    "position",
+    "start",
+    "end",
+    "audiences",
+    "updated_at",
+)
+"""What a `Chunk` is made of; `keywords`, `content_hash` and `vector` are stored beside it."""
+
+DOCUMENT_COLUMNS = ("id", "source_id", "url", "title", "text", "format", "updated_at", "metadata", "audiences")
+
+Item = TypeVar("Item")
+
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def document_schema() -> pa.Schema:
+    """Converted documents; `fingerprint` is "" while a write is under way, `chunk_count` is what must be in chunks."""
+    import pyarrow as pa
+
+    types = {"updated_at": pa.timestamp("us", tz="UTC"), "audiences": pa.list_(pa.string())}
+    fields = [(name, types.get(name, pa.string())) for name in DOCUMENT_COLUMNS]
+    return pa.schema([*fields, ("fingerprint", pa.string()), ("chunk_count", pa.int64())])
+
+
+def chunk_schema(dimensions: int) -> pa.Schema:
+    """Chunks with their vectors; `keywords` is what keyword search reads."""
+    import pyarrow as pa
+
+    types = {
+        "headings": pa.list_(pa.string()),
+        "position": pa.int64(),
+        "start": pa.int64(),
+        "end": pa.int64(),
+        "audiences": pa.list_(pa.string()),
+        "updated_at": pa.timestamp("us", tz="UTC"),
+    }
+    fields = [(name, types.get(name, pa.string())) for name in CHUNK_COLUMNS]
+    vector = pa.list_(pa.float32(), dimensions)
+    return pa.schema([*fields, ("keywords", pa.string()), ("content_hash", pa.string()), ("vector", vector)])
+
+
+def state_schema() -> pa.Schema:
+    """Key → JSON: the manifest and the state of each source."""
+    import pyarrow as pa
+
+    return pa.schema([("key", pa.string()), ("value", pa.string())])
+
+
+def state_rows(values: Mapping[str, object]) -> pa.Table:
+    """Rows of the state table."""
+    import pyarrow as pa
+
+    rows = [{"key": clean(key), "value": json.dumps(value)} for key, value in values.items()]
+    return pa.Table.from_pylist(rows, schema=state_schema())
+
+
+def document_rows(entries: Sequence[Entry], *, pending: bool) -> pa.Table:
+    """Rows of the document table; `pending` leaves the fingerprints empty."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist([_document_row(entry, pending) for entry in entries], schema=document_schema())
+
+
+def _document_row(entry: Entry, pending: bool) -> dict[str, object]:
+    document = entry.document
+    try:
+        metadata = json.dumps(dict(document.metadata))
+    except (TypeError, ValueError) as error:
+        raise StoreError(
+            f"The metadata of document {document.id!r} is not made of JSON values: {error}.",
+            remedy="The source that made the document must turn them into text or numbers.",
+        ) from error
+    return {
+        "id": clean(document.id),
+        "source_id": clean(document.source_id),
+        "url": clean(document.url),
+        "title": clean(document.title),
+        "text": clean(document.text),
+        "format": clean(document.format),
+        "updated_at": _utc(document.updated_at),
+        "metadata": metadata,
+        "audiences": [clean(audience) for audience in document.audiences],
+        "fingerprint": "" if pending else clean(entry.fingerprint),
+        "chunk_count": len(entry.chunks),
+    }
+
+
+def chunk_rows(chunks: Sequence[Chunk], vectors: Matrix) -> pa.Table:
+    """Rows of the chunk table; `vectors` is a finite float32 matrix with a row for each chunk."""
+    import pyarrow as pa
+
+    schema = chunk_schema(vectors.shape[1])
+    plain = pa.Table.from_pylist([_chunk_row(chunk) for chunk in chunks], schema=schema.remove(len(schema) - 1))
+    flat = pa.array(vectors.reshape(-1), type=pa.float32())
+    column = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+    return plain.append_column(schema.field("vector"), column)
+
+
+def _chunk_row(chunk: Chunk) -> dict[str, object]:
+    return {
+        "id": clean(chunk.id),
+        "document_id": clean(chunk.document_id),
+        "source_id": clean(chunk.source_id),
+        "url": clean(chunk.url),
+        "title": clean(chunk.title),
+        "headings": [clean(heading) for heading in chunk.headings],
+        "text": clean(chunk.text),
+        "summary": clean(chunk.summary),
+        "position": chunk.position,
+        "start": chunk.start,
+        "end": chunk.end,
+        "audiences": [clean(audience) for audience in chunk.audiences],
+        "updated_at": _utc(chunk.updated_at),
+        "keywords": clean(chunk.passage),
+        "content_hash": chunk.content_hash,
+    }
+
+
+def to_documents(table: pa.Table) -> list[Document]:
+    """The documents of rows that have at least `DOCUMENT_COLUMNS`."""
+    return [
+        Document(
+            **row
+            | {
+                "metadata": json.loads(row["metadata"]),
+                "audiences": tuple(row["audiences"]),
+                "updated_at": _utc(row["updated_at"]),
+            }
+        )
+        for row in table.select(DOCUMENT_COLUMNS).to_pylist()
+    ]
+
+
+def to_chunks(table: pa.Table) -> list[Chunk]:
+    """The chunks of rows that have at least `CHUNK_COLUMNS`."""
+    return [
+        Chunk(
+            **row
+            | {
+                "headings": tuple(row["headings"]),
+                "audiences": tuple(row["audiences"]),
+                "updated_at": _utc(row["updated_at"]),
+            }
+        )
+        for row in table.select(CHUNK_COLUMNS).to_pylist()
+    ]
+
+
+def to_vectors(table: pa.Table) -> Matrix:
+    """The column `vector` as a matrix."""
+    column = table["vector"].combine_chunks()
+    matrix: Matrix = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
+    return matrix
+
+
+def state_value(state: SourceState) -> dict[str, object]:
+    """A source's state as JSON values."""
+    synced_at = _utc(state.synced_at)
+    return {
+        "source_id": state.source_id,
+        "cursor": state.cursor,
+        "status": state.status,
+        "synced_at": synced_at and synced_at.isoformat(),
+        "failures": [[failure.document_id, failure.reason] for failure in state.failures],
+        "report": dict(state.report),
+    }
+
+
+def to_state(value: Mapping[str, Any]) -> SourceState:
+    """The state that `state_value` wrote."""
+    return SourceState(
+        source_id=value["source_id"],
+        cursor=value["cursor"],
+        status=value["status"],
+        synced_at=value["synced_at"] and datetime.fromisoformat(value["synced_at"]),
+        failures=tuple(Failure(document_id, reason) for document_id, reason in value["failures"]),
+        report=value["report"],
+    )
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 cannot hold, replaced one for one, so that offsets stay true."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return LONE_SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def literal(text: str) -> str:
+    """The text as an SQL string: in this dialect the quote is the only character with a meaning."""
+    return "'" + clean(text).replace("'", "''") + "'"
+
+
+def is_in(column: str, values: Iterable[str]) -> str:
+    """The condition that a column holds one of the values."""
+    return f"{column} IN ({', '.join(map(literal, values))})"
+
+
+def slices(values: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """The values in pieces of at most `size`, so that no condition grows without bound."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    """The moment in UTC; one without a zone is taken to be in UTC already."""
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
