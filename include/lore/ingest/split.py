@@ -32,6 +32,7 @@ _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*_`]|\{#[^}]*\}|<[^>]*>")
 
 
@@ -236,7 +237,15 @@ def _cut(text: str, blocks: list[_Block], budget: int) -> Iterator[tuple[int, in
     """Cut inside one block that is over the budget; headings before it stay with its first piece."""
     block, start = blocks[-1], blocks[0].start
     cut = _cut_lines if block.by_lines else _cut_prose
-    for piece_start, piece_end in cut(text, start, block.end, budget):
+    pieces = list(cut(text, block.start, block.end, budget))
+    headings = block.start - start
+    if headings > budget // 2:
+        pieces[:0] = _cut_prose(text, start, block.start, budget)
+    elif headings:
+        first = pieces.pop(0)
+        pieces[:0] = cut(text, *first, budget - headings)
+        pieces[0] = (start, pieces[0][1])
+    for piece_start, piece_end in pieces:
         yield piece_start, piece_end, block.path
 
 
@@ -261,7 +270,7 @@ def _cut_prose(text: str, start: int, end: int, budget: int) -> Iterator[tuple[i
     splitter = SemanticSplitter(budget, trim=False)
     while start < end:
         slab_end = _slab_end(text, start, end, budget)
-        for offset, piece in splitter.chunk_indices(text[start:slab_end]):
+        for offset, piece in splitter.chunk_indices(_SURROGATE.sub("\ufffd", text[start:slab_end])):
             yield start + offset, start + offset + len(piece)
         start = slab_end
 

@@ -214,7 +214,8 @@ class Sync:
             reason=problem.message if problem else _reason(failures),
         )
         self._remember(manifest, report, moved=not failures and trouble is None)
-        Staging(self._staging_uri, self._source.id, manifest.run_id).remove()
+        if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest
+            Staging(self._staging_uri, self._source.id, manifest.run_id).remove()
         if problem:
             raise problem
         return report
@@ -257,7 +258,6 @@ class Sync:
             return SourceError(
                 f"{self._source.id} was not read to its end: {manifest.interrupted}",
                 remedy="What came before is indexed; the next sync goes on from there.",
-                retryable=True,
             )
         total = self._store.count(self._source.id).documents + len(failures)
         if len(failures) > self._max_failed_share * total:
