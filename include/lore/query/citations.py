@@ -1,0 +1,170 @@
+"""The check of an answer, in code: whatever a model wrote, only this leaves.
+
+Citations become `[n]` and stay when passage n exists; links stay when a passage holds them; HTML is escaped. Code is
+left alone but for its links. An answer may come in pieces: a piece leaves as soon as nothing that follows can change
+what it means. The result is Markdown for a renderer that has raw HTML and images switched off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from include.lore.query.inline import REMOVED_FROM_CODE, Findings, clean_line
+from include.lore.query.links import KnownLinks
+from include.lore.query.quotes import cite
+from include.lore.types import Check, Citation, Hit
+
+__all__ = ["AnswerCheck", "citations_of", "clean_quote"]
+
+_CONTROLS = {code: None for code in (*range(32), *range(127, 160), *range(0xD800, 0xE000)) if code not in (9, 10)}
+_INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF))
+_UNSEEN = _CONTROLS | _INVISIBLE | {0x2028: " ", 0x2029: " "} | dict.fromkeys(range(0xE0000, 0xE0080))
+"""Characters nobody sees that hide a link, turn text around or steer a terminal. Joiners stay: scripts need them."""
+
+_OPENING = re.compile(
+    r"^(?P<quote>(?:[ ]{0,3}>[ ]?)*)(?P<indent>\s*)(?P<item>(?:(?:[-*+]|\d{1,9}[.)])\s+)*)"
+    r"(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
+)
+_LANGUAGE = re.compile(r"[\w+#.\-]*")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？])")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+_SHORTEST_PIECE = 20
+_LONGEST_PIECE = 2_000
+_CITATION = re.compile(r"(?<!\\)\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    """An open code block: its closing sign, and the indentation and quote signs that its lines share."""
+
+    sign: str
+    indent: int
+    quote: str
+
+
+class AnswerCheck:
+    """Checks an answer while it is written: `feed` pieces, `finish`, then read `result`."""
+
+    def __init__(self, passages: Sequence[Hit], *, quoting: bool = False) -> None:
+        self._quoting = quoting
+        self._count = len(passages)
+        self._known = KnownLinks(passages)
+        self._findings = Findings()
+        self._pending = ""
+        self._looked_at = 0
+        self._at_start = True
+        self._fence: _Fence | None = None
+
+    def feed(self, piece: str) -> str:
+        """What may leave now, "" while it is undecided."""
+        self._pending += piece.translate(_UNSEEN)
+        cleaned = ""
+        while (end := self._next_end()) is not None:
+            unit, self._pending, self._looked_at = self._pending[:end], self._pending[end:], 0
+            cleaned += self._clean(unit)
+        return cleaned
+
+    def finish(self) -> str:
+        """What was still held back; a code block that was left open is closed."""
+        rest, self._pending = self._pending, ""
+        cleaned = self._clean(rest) if rest else ""
+        if self._fence:
+            cleaned += ("" if self._at_start and not rest else "\n") + self._fence.quote + self._fence.sign
+            self._fence = None
+        return cleaned
+
+    @property
+    def result(self) -> Check:
+        """What was kept and taken out so far."""
+        return Check(
+            kept_citations=tuple(sorted(self._findings.kept)),
+            dropped_citations=tuple(dict.fromkeys(self._findings.dropped_citations)),
+            dropped_links=tuple(dict.fromkeys(self._findings.dropped_links)),
+        )
+
+    def _next_end(self) -> int | None:
+        """Where the next piece ends that can be judged on its own: a line, or a sentence with nothing left open.
+
+        It depends on the text alone and not on how it came in, so that the same answer always leaves the same.
+        """
+        newline = self._pending.find("\n")
+        line = self._pending if newline < 0 else self._pending[:newline]
+        if self._fence or _OPENING.match(line):
+            return None if newline < 0 else newline + 1
+        for match in _SENTENCE_END.finditer(line[: _LONGEST_PIECE + 1], max(_SHORTEST_PIECE, self._looked_at)):
+            if _nothing_open(line[: match.start()]):
+                return match.start()
+        if len(line) > _LONGEST_PIECE:
+            return self._forced_end()
+        self._looked_at = max(0, len(line) - 1)
+        return None if newline < 0 else newline + 1
+
+    def _forced_end(self) -> int:
+        """Cut an endless line at a space, or make one: nothing may grow together again across the cut."""
+        space = self._pending.rfind(" ", 1, _LONGEST_PIECE)
+        if space < 0:
+            self._pending = f"{self._pending[:_LONGEST_PIECE]} {self._pending[_LONGEST_PIECE:]}"
+            space = _LONGEST_PIECE
+        return space
+
+    def _clean(self, unit: str) -> str:
+        line, newline = (unit[:-1], "\n") if unit.endswith("\n") else (unit, "")
+        at_start, self._at_start = self._at_start, bool(newline)
+        if self._fence and at_start and self._fence.quote and not line.startswith(self._fence.quote.rstrip()):
+            self._fence = None  # a code block in a quotation ends with the quotation
+        if self._fence:
+            return self._clean_code(line, self._fence) + newline
+        opening = _OPENING.match(line) if at_start else None
+        if opening and not ("`" in opening["fence"] and "`" in opening["info"]):
+            return self._open(opening) + newline
+        cleaned = clean_line(line, self._known, self._count, self._findings, at_start=at_start, quoting=self._quoting)
+        return cleaned + newline
+
+    def _open(self, opening: re.Match[str]) -> str:
+        """Start a code block at the left margin, where no renderer can take it for anything else."""
+        language = _LANGUAGE.match(opening["info"].strip())
+        item = f"{opening['quote']}{opening['item'].rstrip()}\n" if opening["item"] else ""
+        indent = len((opening["indent"] + opening["item"]).expandtabs(4))
+        self._fence = _Fence(opening["fence"], indent, opening["quote"])
+        return f"{item}{opening['quote']}{opening['fence']}{language[0] if language else ''}"
+
+    def _clean_code(self, line: str, fence: _Fence) -> str:
+        code = line[len(fence.quote) :] if fence.quote and line.startswith(fence.quote) else line
+        if fence.quote and code is line:
+            code = line[len(fence.quote.rstrip()) :]
+        margin = len(code) - len(code.lstrip(" \t"))
+        code = code[:margin].expandtabs(4)[fence.indent :] + code[margin:]
+        closing = code.strip()
+        if closing and set(closing) == {fence.sign[0]} and len(closing) >= len(fence.sign):
+            self._fence = None
+            return fence.quote + fence.sign
+        return fence.quote + self._known.clean_code(code, REMOVED_FROM_CODE, self._findings.dropped_links)
+
+
+def citations_of(text: str, passages: Sequence[Hit], kept: Sequence[int], question: str) -> tuple[Citation, ...]:
+    """The citations of a checked answer, by number; each quotes what bears out the lines that cite it."""
+    lines: dict[int, list[str]] = {number: [] for number in kept}
+    for line in text.splitlines():
+        for number in _CITATION.findall(line):
+            if int(number) in lines:
+                lines[int(number)].append(line)
+    return tuple(cite(number, passages[number - 1], " ".join([*lines[number], question])) for number in kept)
+
+
+def clean_quote(text: str, passages: Sequence[Hit]) -> str:
+    """A passage's own Markdown as it may stand in an answer: harmless, its bracketed numbers no citations."""
+    check = AnswerCheck(passages, quoting=True)
+    return check.feed(text) + check.finish()
+
+
+def _nothing_open(text: str) -> bool:
+    """Whether no code span, bracket or tag is open at the end of the text."""
+    text = _CODE_SPAN.sub("", text)
+    return (
+        "`" not in text
+        and text.count("[") == text.count("]")
+        and text.count("(") == text.count(")")
+        and text.rfind("<") <= text.rfind(">")
+    )

@@ -1,0 +1,116 @@
+"""Verbatim pieces of passages: the sentence that bears a citation out, the lines that answer without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from include.lore.query.words import content_words
+from include.lore.types import Citation, Hit
+
+__all__ = ["cite", "excerpt"]
+
+QUOTE_CHARACTERS = 300
+"""Longest quote of a citation."""
+_CODE_ALLOWANCE = 2  # a code block may be this many times longer than the limit, because half of one is of no use
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+_SENTENCE = re.compile(r"[^\n]+?(?:[.!?。！？][\"')\]]*(?=\s)|(?=\n)|\Z)|\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A piece of a passage that is never cut: a sentence, a line, or a whole code block."""
+
+    start: int
+    end: int
+    words: frozenset[str]
+    is_code: bool = False
+
+
+def cite(number: int, hit: Hit, claim: str) -> Citation:
+    """The citation of a passage, with the piece of it that shares most words with `claim`."""
+    chunk = hit.chunk
+    return Citation(
+        number=number,
+        document_id=chunk.document_id,
+        chunk_id=chunk.id,
+        source_id=chunk.source_id,
+        url=chunk.url,
+        title=chunk.title,
+        headings=chunk.headings,
+        quote=_best_unit(chunk.text, claim),
+    )
+
+
+def excerpt(text: str, question: str, limit: int) -> str:
+    """The stretch of at most `limit` characters that shares most words with the question, cut at sentences and lines.
+
+    Verbatim, but "…" where something was left out. A code block is whole, even if that takes twice the limit, or cut
+    at a line.
+    """
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    units = list(_units(text))
+    first, last = _best_window(units, set(content_words(question)), limit)
+    start, end = units[first].start, units[last].end
+    piece = text[start:end].strip("\n")
+    if units[last].is_code and len(piece) > limit * _CODE_ALLOWANCE:
+        return _cut_code(piece, limit)
+    if len(piece) > limit and not units[first].is_code:
+        piece = piece[:limit].rsplit(" ", 1)[0] + " …"
+    return ("… " if start > 0 and text[start - 1] != "\n" else "") + piece + ("\n\n…" if end < len(text) else "")
+
+
+def _best_unit(text: str, claim: str) -> str:
+    wanted = set(content_words(claim))
+    units = [unit for unit in _units(text) if text[unit.start : unit.end].strip()]
+    if not units:
+        return text.strip()[:QUOTE_CHARACTERS]
+    best = max(units, key=lambda unit: (len(unit.words & wanted), -unit.start))
+    quote = text[best.start : best.end].strip()
+    if len(quote) <= QUOTE_CHARACTERS:
+        return quote
+    shorter = quote[:QUOTE_CHARACTERS]
+    return shorter.rsplit("\n" if best.is_code else " ", 1)[0] or shorter
+
+
+def _best_window(units: Sequence[_Unit], wanted: set[str], limit: int) -> tuple[int, int]:
+    """First and last unit of the window that holds most of the wanted words; the earliest and longest of equals."""
+    best, best_key = (0, 0), (-1, 0)
+    for first in range(len(units)):
+        if not units[first].words and first + 1 < len(units):
+            continue  # a window starts with text, not with a blank line
+        found: set[str] = set()
+        for last in range(first, len(units)):
+            if units[last].end - units[first].start > limit and last > first:
+                break
+            found |= units[last].words & wanted
+            key = (len(found), last - first if len(found) > best_key[0] or first == best[0] else -1)
+            if key > best_key:
+                best, best_key = (first, last), key
+    return best
+
+
+def _units(text: str) -> Iterator[_Unit]:
+    position = 0
+    while fence := _FENCE.search(text, position):
+        yield from _sentences(text, position, fence.start())
+        closing = re.compile(rf"^[ \t]*{fence[1][0]}{{{len(fence[1])},}}[ \t]*$", re.MULTILINE).search(
+            text, fence.end()
+        )
+        position = closing.end() if closing else len(text)
+        yield _Unit(fence.start(), position, frozenset(content_words(text[fence.start() : position])), is_code=True)
+    yield from _sentences(text, position, len(text))
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[_Unit]:
+    for match in _SENTENCE.finditer(text, start, end):
+        yield _Unit(match.start(), match.end(), frozenset(content_words(match[0])))
+
+
+def _cut_code(block: str, limit: int) -> str:
+    fence = _FENCE.match(block)
+    cut = block[:limit].rpartition("\n")[0]
+    return f"{cut}\n…\n{fence[1] if fence else '```'}"
