@@ -1,0 +1,111 @@
+"""Texts as arrays of hashed terms, cheap to count: what keyword scores inside the process are made of."""
+
+from __future__ import annotations
+
+import re
+import threading
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Terms", "adjacent_pairs", "bm25", "terms_of"]
+
+Terms = NDArray[np.uint64]
+"""The terms of a text in order, each as the hash of its stem; comparable within one process."""
+
+K1 = 1.2
+B = 0.75
+PAIR_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+LONGEST_WORD = 60
+"""Longer runs of letters are no language: they are cut, so that a page of base64 costs nothing."""
+
+_WORD = re.compile(r"\w\w+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
+# Scripts that put no space between words: Thai to Burmese, Khmer, Kana, Han, and Hangul, whose words carry particles.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
+)
+_STOP_WORD_LIST = """
+about above after again against all also am an and any are aren as at be because been before being below between both
+but by can cannot could couldn did didn do does doesn doing don down during each few for from further get had hadn has
+hasn have haven having he her here hers herself him himself his how if in into is isn it its itself just let like ll me
+more most mustn my myself no nor not now of off on once only or other ought our ours ourselves out over own please re
+same shan she should shouldn so some such than that the their theirs them themselves then there these they this those
+through to too under until up us ve very want was wasn way we were weren what when where which while who whom why will
+with without won would wouldn you your yours yourself yourselves
+"""
+_STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802  the package's own name
+
+
+@lru_cache(maxsize=10_000)
+def terms_of(text: str) -> Terms:
+    """Stems of the words of two letters or more that are not English stop words.
+
+    An identifier such as `with_underscores` or `camelCase` also yields its parts; scripts that are written without
+    spaces yield pairs of characters. The array is shared: do not write to it.
+    """
+    terms = np.array([term for word in _WORD.findall(text) for term in _word_terms(word)], dtype=np.uint64)
+    terms.flags.writeable = False
+    return terms
+
+
+@lru_cache(maxsize=100_000)
+def _word_terms(word: str) -> tuple[int, ...]:
+    unspaced = _UNSPACED.findall(word)
+    if unspaced:
+        rest = [part for part in _UNSPACED.split(word) if len(part) > 1]
+        characters = [run[at : at + 2] for run in unspaced for at in range(max(1, len(run) - 1))]
+        return tuple(_hashed(term) for term in (*rest, *characters))
+    word = word[:LONGEST_WORD]
+    parts = [part for part in _PART.findall(word) if len(part) > 1]
+    if parts == [word]:
+        parts = []
+    return tuple(_hashed(term) for term in (word, *parts) if term.lower() not in _STOP_WORDS)
+
+
+def _hashed(word: str) -> int:
+    with _stemming:  # a stemmer keeps the word it works on
+        return hash(_stemmer().stemWord(word.lower())) & 0xFFFF_FFFF_FFFF_FFFF
+
+
+_stemming = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> _Stemmer:
+    import snowballstemmer
+
+    stemmer: _Stemmer = snowballstemmer.stemmer("english")
+    return stemmer
+
+
+def adjacent_pairs(terms: Terms) -> Terms:
+    """The pairs of neighbours, as terms of their own."""
+    return terms[:-1] * PAIR_FACTOR + terms[1:]
+
+
+def bm25(query: Terms, texts: list[Terms]) -> NDArray[np.float64]:
+    """BM25 of each text, with the document frequencies and mean length of these texts alone; shape (texts,).
+
+    Robertson & Zaragoza 2009 with k1 1.2 and b .75, and Lucene's idf, which is never negative.
+    """
+    wanted = np.unique(query)
+    lengths = np.array([len(text) for text in texts])
+    if not wanted.size or not lengths.any():
+        return np.zeros(len(texts))
+    terms = np.concatenate(texts)
+    column = np.minimum(np.searchsorted(wanted, terms), wanted.size - 1)
+    matches = wanted[column] == terms
+    row = np.repeat(np.arange(len(texts)), lengths)
+    cells = row[matches] * wanted.size + column[matches]
+    frequency = np.bincount(cells, minlength=len(texts) * wanted.size).reshape(len(texts), wanted.size)
+    containing = (frequency > 0).sum(axis=0)
+    idf = np.log1p((len(texts) - containing + 0.5) / (containing + 0.5))
+    norm = K1 * (1 - B + B * lengths / lengths.mean())
+    return np.asarray((idf * frequency * (K1 + 1) / (frequency + norm[:, None])).sum(axis=1))
