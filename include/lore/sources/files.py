@@ -1,0 +1,183 @@
+"""A folder of files: every one in a known format is a document."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from include.lore.convert import format_of, resolve_includes
+from include.lore.declarations import FilesDeclaration
+from include.lore.errors import SourceError
+from include.lore.types import Batch, Cursor, Document, Failure
+
+__all__ = ["FilesSource"]
+
+BATCH_FILES = 64
+PAGES = frozenset({".md", ".markdown", ".mdx", ".rst", ".html", ".htm", ".xhtml", ".ipynb"})
+"""Suffixes that the address of a published page does not have."""
+INDEX_PAGES = frozenset({"index", "readme"})
+
+
+class FilesSource:
+    """Documents named SOURCE:PATH, the path from the folder on, percent-encoded as in a URL.
+
+    Hidden files and folders (`.git`) and folders that are links are left out. There is no cursor: the folder is read
+    as a whole, and what did not change is recognised by its content.
+    """
+
+    def __init__(self, declaration: FilesDeclaration) -> None:
+        self.id = declaration.id
+        self._declaration = declaration
+        self._root = declaration.path
+        self._include = _globs(declaration.include)
+        self._exclude = _globs(declaration.exclude)
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """Yield all files, in batches; one that cannot be read is a failure by name."""
+        paths = self._paths()
+        for start in range(0, len(paths), BATCH_FILES):
+            documents: list[Document] = []
+            failures: list[Failure] = []
+            for path in paths[start : start + BATCH_FILES]:
+                found = self._read(path)
+                if isinstance(found, Document):
+                    documents.append(found)
+                elif found:
+                    failures.append(Failure(self._document_id(path), found))
+            yield Batch(tuple(documents), failures=tuple(failures))
+
+    def list_ids(self) -> Iterator[str]:
+        """Yield the id of every file that is there, whether or not it can be read."""
+        yield from (self._document_id(path) for path in self._paths())
+
+    def _paths(self) -> list[PurePosixPath]:
+        """The files that the declaration means, sorted. Raises SourceError rather than give an incomplete list."""
+        if not self._root.is_dir():
+            raise SourceError(
+                f"The folder {self._root} of {self.id} does not exist.",
+                remedy="Correct `path`, which starts at the declaration's own folder, or mount what is missing.",
+            )
+        found: list[PurePosixPath] = []
+        for folder, folders, files in os.walk(self._root, onerror=self._refuse):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            below = PurePosixPath(Path(folder).relative_to(self._root).as_posix())
+            found.extend(below / name for name in files if self._wanted(below / name))
+        if not found:
+            raise SourceError(
+                f"No file in {self._root} is one that {self.id} could take.",
+                remedy="Check that the folder is the right one and mounted, and `include` and `exclude`.",
+            )
+        return sorted(found)
+
+    def _refuse(self, error: OSError) -> None:
+        raise SourceError(
+            f"A folder of {self.id} cannot be listed: {error}.", remedy="Make it readable, or move it elsewhere."
+        ) from None
+
+    def _wanted(self, path: PurePosixPath) -> bool:
+        name = path.as_posix()
+        if path.name.startswith(".") or format_of(path) is None or not self._there(path):
+            return False
+        included = not self._include or any(glob.fullmatch(name) for glob in self._include)
+        return included and not any(glob.fullmatch(name) for glob in self._exclude)
+
+    def _there(self, path: PurePosixPath) -> bool:
+        """Whether it is a file, or a link that leads anywhere."""
+        try:
+            return stat.S_ISREG((self._root / path).stat().st_mode)
+        except OSError:
+            return False
+
+    def _read(self, path: PurePosixPath) -> Document | str | None:
+        """The document, the reason why it cannot be read, or None when it is gone since it was listed."""
+        file, limit = self._root / path, self._declaration.max_bytes
+        try:
+            if not file.resolve().is_relative_to(self._root.resolve()):
+                return "It is a link that leaves the folder. Exclude it, or put a copy in its place."
+            with file.open("rb") as stream:
+                status = os.fstat(stream.fileno())
+                data = stream.read(limit + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return f"It cannot be read: {error.strerror or type(error).__name__}."
+        if len(data) > limit:
+            return f"It is larger than max_bytes, {limit:,} bytes. Exclude it, or raise the limit."
+        return self._document(path, data, datetime.fromtimestamp(status.st_mtime, UTC))
+
+    def _document(self, path: PurePosixPath, data: bytes, updated_at: datetime) -> Document:
+        format_name = format_of(path) or ""
+        text = self._with_includes(path, data) if format_name == "rst" else ""
+        return Document(
+            id=self._document_id(path),
+            source_id=self.id,
+            url=self._url(path),
+            title="",
+            text=text,
+            format=format_name,
+            updated_at=updated_at,
+            metadata={"path": _encode(path)},
+            audiences=self._declaration.audiences,
+            data=None if text else data,
+        )
+
+    def _with_includes(self, path: PurePosixPath, data: bytes) -> str:
+        """RST names other files that are part of its text; "" when it is not UTF-8, which conversion looks into."""
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return ""
+        return resolve_includes(text, path, self._read_included)
+
+    def _read_included(self, path: PurePosixPath) -> str | None:
+        """A file below the folder, as text; None where there is none."""
+        file = self._root / path
+        try:
+            if not file.resolve().is_relative_to(self._root.resolve()) or not file.is_file():
+                return None
+            with file.open("rb") as stream:
+                return stream.read(self._declaration.max_bytes).decode("utf-8-sig", "replace")
+        except OSError:
+            return None
+
+    def _document_id(self, path: PurePosixPath) -> str:
+        return f"{self.id}:{_encode(path)}"
+
+    def _url(self, path: PurePosixPath) -> str:
+        declaration = self._declaration
+        if declaration.base_url is None:
+            return ""
+        if declaration.strip_suffix and path.suffix.lower() in PAGES:
+            if path.stem.lower() in INDEX_PAGES:
+                folder = "" if path.parent == PurePosixPath() else _encode(path.parent) + "/"
+                return f"{declaration.base_url}/{folder}"
+            path = path.with_suffix("")
+        return f"{declaration.base_url}/{_encode(path)}{declaration.url_suffix}"
+
+
+def _encode(path: PurePosixPath) -> str:
+    """The path as in a URL; names that are not UTF-8 keep their bytes."""
+    return quote(os.fsencode(path.as_posix()))
+
+
+def _globs(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(_regex(pattern), re.DOTALL) for pattern in patterns)
+
+
+def _regex(pattern: str) -> str:
+    """A glob as in .gitignore: `**` spans folders, a pattern without a slash means names at any depth, a leading slash
+    the top folder, and the name of a folder all that is in it.
+    """
+    plain = pattern.removeprefix("./").rstrip("/")
+    anchored = plain.removeprefix("/") if "/" in plain else f"**/{plain}"
+    tokens = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", re.sub(r"(\*\*/)+", "**/", anchored))
+    below = "" if "*" in plain.rpartition("/")[2] else "(?:/.*)?"
+    if pattern.endswith("/"):
+        below = "/.*"
+    return "".join(tokens.get(piece) or re.escape(piece) for piece in pieces) + below

@@ -1,0 +1,110 @@
+"""The files of a Slack export, zip or folder, read within limits; nothing is ever unpacked to disk."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from include.lore.errors import SourceError
+
+__all__ = ["BrokenFileError", "SlackArchive", "open_archive"]
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+DAY_FILE = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
+REMEDY = "Point `path` at the zip file that Slack made, or at the folder that it unpacks to."
+
+
+class BrokenFileError(Exception):
+    """One file of the export cannot be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlackArchive:
+    """The export's own files by their names ("users.json") and each folder's day files, oldest first."""
+
+    name: str
+    files: tuple[str, ...]
+    days: dict[str, tuple[str, ...]]
+    _read: Callable[[str], bytes]
+
+    def json(self, name: str) -> Any:
+        """A file's content. Raises BrokenFileError."""
+        try:
+            return json.loads(self._read(name))
+        except BrokenFileError:
+            raise
+        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise BrokenFileError(f"it cannot be read ({error})") from error
+        except (ValueError, RecursionError) as error:
+            raise BrokenFileError(f"it is not valid JSON ({error})") from error
+
+    def objects(self, name: str) -> list[dict[str, Any]]:
+        """The objects of a file that holds a list. Raises BrokenFileError."""
+        data = self.json(name)
+        if not isinstance(data, list):
+            raise BrokenFileError("it holds no list")
+        return [item for item in data if isinstance(item, dict)]
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[SlackArchive]:
+    """Open a zip file or folder. Raises SourceError when there is none, or it is no Slack export."""
+    if path.is_dir():
+        found = sorted(
+            item.relative_to(path).as_posix() for pattern in ("*.json", "*/*.json") for item in path.glob(pattern)
+        )
+        yield _archive(path, found, lambda name: _read_below(path, name))
+    elif path.is_file():
+        try:
+            archive = zipfile.ZipFile(path)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise SourceError(f"{path} cannot be read as a zip file: {error}.", remedy=REMEDY) from None
+        with archive:
+            yield _archive(path, archive.namelist(), lambda name: _read_member(archive, name))
+    else:
+        raise SourceError(f"There is no Slack export at {path}.", remedy=REMEDY)
+
+
+def _archive(path: Path, names: list[str], read: Callable[[str], bytes]) -> SlackArchive:
+    """Find the export's root: some zip tools put everything into one more folder."""
+    roots = sorted(
+        (name.removesuffix("channels.json") for name in names if re.search(r"(^|/)channels\.json$", name)), key=len
+    )
+    if not roots:
+        raise SourceError(f"{path} is no Slack export: it holds no channels.json.", remedy=REMEDY)
+    root = roots[0]
+    files: list[str] = []
+    days: dict[str, tuple[str, ...]] = {}
+    for name in sorted(set(names)):
+        folder, _, file = name.removeprefix(root).rpartition("/") if name.startswith(root) else ("/", "", "")
+        if not folder and file:
+            files.append(file)
+        elif DAY_FILE.fullmatch(file) and "/" not in folder:
+            days[folder] = (*days.get(folder, ()), f"{folder}/{file}")
+    return SlackArchive(path.name, tuple(files), days, lambda name: read(root + name))
+
+
+def _read_below(folder: Path, name: str) -> bytes:
+    file = folder / name
+    if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
+        raise BrokenFileError("it is a link out of the export, or no file")
+    with file.open("rb") as stream:
+        return _limited(stream.read(MAX_FILE_BYTES + 1))
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    with archive.open(name) as stream:
+        return _limited(stream.read(MAX_FILE_BYTES + 1))
+
+
+def _limited(data: bytes) -> bytes:
+    if len(data) > MAX_FILE_BYTES:
+        raise BrokenFileError(f"it is larger than {MAX_FILE_BYTES:,} bytes")
+    return data
