@@ -1,0 +1,88 @@
+"""The formats that can be converted, and how a file's name tells its format."""
+
+from __future__ import annotations
+
+__all__ = ["CODE_PREFIX", "FORMATS", "format_of"]
+
+CODE_PREFIX = "code:"
+
+_SUFFIXES = {
+    "markdown": "md markdown mdown mkd mkdn qmd rmd",
+    "mdx": "mdx",
+    "html": "html htm xhtml shtml",
+    "rst": "rst rest",
+    "notebook": "ipynb",
+    "xml": "xml rss atom rdf",
+    "text": "txt text log",
+    "code:bash": "sh bash zsh ksh",
+    "code:bat": "bat cmd",
+    "code:c": "c h",
+    "code:clojure": "clj cljs cljc",
+    "code:cpp": "cc cpp cxx hh hpp hxx",
+    "code:csharp": "cs",
+    "code:css": "css scss less",
+    "code:dart": "dart",
+    "code:dockerfile": "dockerfile",
+    "code:elixir": "ex exs",
+    "code:erlang": "erl hrl",
+    "code:fsharp": "fs fsx",
+    "code:go": "go",
+    "code:graphql": "graphql gql",
+    "code:groovy": "groovy gradle",
+    "code:haskell": "hs",
+    "code:hcl": "tf tfvars hcl",
+    "code:ini": "ini cfg conf properties",
+    "code:java": "java",
+    "code:javascript": "js jsx mjs cjs",
+    "code:json": "json jsonc",
+    "code:julia": "jl",
+    "code:kotlin": "kt kts",
+    "code:lua": "lua",
+    "code:makefile": "mk make",
+    "code:nix": "nix",
+    "code:ocaml": "ml mli",
+    "code:perl": "pl pm",
+    "code:php": "php",
+    "code:powershell": "ps1 psm1",
+    "code:protobuf": "proto",
+    "code:python": "py pyi pyx",
+    "code:r": "r",
+    "code:ruby": "rb rake gemspec",
+    "code:rust": "rs",
+    "code:scala": "scala sc",
+    "code:sql": "sql",
+    "code:svelte": "svelte",
+    "code:swift": "swift",
+    "code:toml": "toml",
+    "code:typescript": "ts tsx mts cts",
+    "code:vue": "vue",
+    "code:yaml": "yaml yml",
+    "code:zig": "zig",
+}
+_BY_SUFFIX = {suffix: name for name, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+_BY_NAME = {
+    "dockerfile": "code:dockerfile",
+    "containerfile": "code:dockerfile",
+    "makefile": "code:makefile",
+    "jenkinsfile": "code:groovy",
+    "gemfile": "code:ruby",
+    "rakefile": "code:ruby",
+    "readme": "text",
+    "license": "text",
+    "notice": "text",
+    "changelog": "text",
+    "authors": "text",
+    "contributing": "text",
+}
+
+FORMATS = frozenset(_SUFFIXES)
+"""Every format name; source code carries its language: `code:python`."""
+
+
+def format_of(path: str) -> str | None:
+    """The format that a file's name tells, or None for files that are not text or not known."""
+    name = path.replace("\\", "/").rpartition("/")[2].lower()
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    stem, _, suffix = name.rpartition(".")
+    return _BY_SUFFIX.get(suffix) if stem else None

@@ -1,0 +1,188 @@
+"""HTML to Markdown: lxml parses and tidies the tree, html-to-markdown writes it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from include.lore.convert.isolate import isolate
+from include.lore.convert.markdown import first_heading
+from include.lore.convert.result import Converted
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+__all__ = ["convert_html", "fragment_to_markdown", "parse", "tree_to_markdown"]
+
+MAX_DEPTH = 200
+"""Elements nested deeper are replaced by their text; no page that people read comes near."""
+
+LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|highlight|brush:)[-\s]?([\w+#.-]+)", re.IGNORECASE)
+NOT_LANGUAGES = frozenset({"default", "text", "none", "plaintext", "notranslate", "ltr", "rtl", "source"})
+BLOCKS = frozenset("div p ul ol dl table pre blockquote h1 h2 h3 h4 h5 h6 section article hr figure".split())
+PERMALINKS = frozenset({"", "#", "¶", "§", "🔗", "\uf0c1", "link", "[edit]", "​"})
+
+
+def convert_html(text: str, url: str = "") -> Converted:
+    """The main content of a page as Markdown, under a heading with its title; links are made absolute by its `url`."""
+    root = parse(text)
+    title = _title(root)
+    markdown = tree_to_markdown(isolate(root), url)
+    if title and first_heading(markdown) != title:
+        markdown = f"# {title}\n\n{markdown}"
+    return Converted(markdown, title=title)
+
+
+def fragment_to_markdown(text: str) -> str:
+    """A piece of HTML as Markdown, all of it: there is no page around it."""
+    if "<" not in text and "&" not in text:
+        return text.strip()
+    root = parse(f"<div>{text}</div>")
+    for element in list(root.iter("script", "style", "noscript", "template", "iframe", "object", "embed", "svg")):
+        element.drop_tree()
+    return tree_to_markdown(root)
+
+
+def parse(text: str) -> HtmlElement:
+    """The tree of a page, however broken it is."""
+    import lxml.html
+
+    parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    return lxml.html.document_fromstring(text.encode("utf-8") or b"<p></p>", parser=parser, ensure_head_body=True)
+
+
+def tree_to_markdown(root: HtmlElement, url: str = "") -> str:
+    """The Markdown of a tree, which is tidied in place: code, tables and headings made what they stand for."""
+    import lxml.html
+    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+
+    _flatten(root)
+    for heading in root.iter("h1", "h2", "h3", "h4", "h5", "h6"):
+        _drop_permalinks(heading)
+    for pre in list(root.iter("pre")):
+        _simplify_code(pre)
+    _open_layout_tables(root)
+    _tidy_links(root)
+    for element in root.iter():
+        if isinstance(element.tag, str) and ":" in element.tag:
+            element.tag = "div" if any(child.tag in BLOCKS for child in element) else "span"
+    root.tag, root.tail = "div", None
+    options = ConversionOptions(
+        extract_metadata=False,
+        preprocessing=PreprocessingOptions(enabled=False),
+        compact_tables=True,
+        include_blockquote_citations=False,
+        expand_abbreviations=False,
+        highlight_style="none",
+        autolinks=False,
+        base_url=url if url.startswith(("http://", "https://")) else None,
+    )
+    content = convert(lxml.html.tostring(root, encoding="unicode"), options).content or ""
+    return content.strip() + "\n"
+
+
+def _title(root: HtmlElement) -> str:
+    """The first H1 that the head's titles contain (they add the site's name), else the head's own, else the first H1.
+
+    The head has a title to share (og:title) and the title of the window.
+    """
+    head = (
+        _words(root.xpath("string(//meta[@property='og:title']/@content)")),
+        _words(root.xpath("string(//head/title)")),
+    )
+    headings = [words for words in (_words(heading.text_content()) for heading in root.iter("h1")) if words]
+    for heading in headings:
+        if len(heading) > 2 and any(heading.casefold() in title.casefold() for title in head):
+            return heading
+    return next((title for title in (*head, *headings) if title), "")
+
+
+def _words(text: object) -> str:
+    return " ".join(str(text).replace("¶", " ").split())
+
+
+def _flatten(root: HtmlElement) -> None:
+    """Bound the depth, so that nothing that reads the tree after us can recurse to death."""
+    level = [root]
+    for _ in range(MAX_DEPTH):
+        level = [child for element in level for child in element]
+    for element in level:
+        text = element.text_content()
+        for child in list(element):
+            element.remove(child)
+        element.text = text
+
+
+def _drop_permalinks(heading: HtmlElement) -> None:
+    for link in list(heading.iter("a")):
+        if link.text_content().strip() in PERMALINKS or "headerlink" in (link.get("class") or ""):
+            link.drop_tree()
+
+
+def _simplify_code(pre: HtmlElement) -> None:
+    """Make a code block one text in one element: highlighters put a span around every token and line."""
+    if pre.getparent() is None:
+        return
+    language = _language(pre)
+    for element in list(pre.iter()):
+        if element is pre:
+            continue
+        if element.tag == "br":
+            element.tail = "\n" + (element.tail or "")
+        elif element.tag in {"div", "p", "li"} and not (element.text_content() or "").endswith("\n"):
+            element.tail = "\n" + (element.tail or "")
+    text = re.sub(r"\A(?:[ \t]*\n)+", "", pre.text_content()).rstrip()
+    tail = pre.tail
+    pre.clear()
+    pre.tail = tail
+    code = pre.makeelement("code", {"class": f"language-{language}"} if language else {})
+    code.text = text
+    pre.append(code)
+
+
+def _language(pre: HtmlElement) -> str:
+    nearest = [*pre.iter("code"), pre, *(parent for parent, _ in zip(pre.iterancestors(), range(3), strict=False))]
+    for element in nearest:
+        name = element.get("data-lang") or element.get("data-language") or ""
+        if not name and (match := LANGUAGE.search(element.get("class") or "")):
+            name = match.group(1)
+        if name and name.lower() not in NOT_LANGUAGES and re.fullmatch(r"[\w+#.-]{1,30}", name):
+            return name.lower()
+    return ""
+
+
+def _open_layout_tables(root: HtmlElement) -> None:
+    """Turn tables that only place things on the page into blocks; in a table's cell these would lose their lines."""
+    for table in reversed(list(root.iter("table"))):
+        if not _is_layout(table):
+            continue
+        for part in list(
+            table.iter("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption", "colgroup", "col")
+        ):
+            if part.tag in {"col", "colgroup"}:
+                part.drop_tree()
+            else:
+                part.tag = "div"
+
+
+def _is_layout(table: HtmlElement) -> bool:
+    if next(table.iter("pre", "h1", "h2", "h3"), None) is not None or table.find(".//table") is not None:
+        return True
+    if all(len(row) < 2 for row in table.iter("tr")):
+        return True
+    return any(len(cell.text_content()) > 2000 for cell in table.iter("td"))
+
+
+def _tidy_links(root: HtmlElement) -> None:
+    """Images whose data is in the page have no address, images without a text say nothing, and so do empty links."""
+    for image in list(root.iter("img")):
+        source, text = image.get("src") or "", " ".join((image.get("alt") or "").split())
+        if source.startswith("data:") or not source or not text:
+            image.drop_tree()
+    for link in list(root.iter("a")):
+        if not link.text_content().strip() and link.find(".//img") is None:
+            link.drop_tree()
+            continue
+        link.attrib.pop("title", None)
+        if (link.get("href") or "").strip().lower().startswith(("data:", "javascript:")):
+            del link.attrib["href"]

@@ -1,0 +1,182 @@
+"""Files that an RST text includes: put in where the source can still read them, because conversion happens elsewhere."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+__all__ = ["resolve_includes"]
+
+MAX_DEPTH = 5
+MAX_CHARACTERS = 2_000_000
+"""What all files put into one text may add up to; the rest is dropped, so that files that include each other end."""
+
+DIRECTIVE = re.compile(
+    r"^(?P<indent>\s*)\.\. (?P<name>include|literalinclude|exampleinclude)::\s+(?P<target>\S.*?)\s*$"
+)
+OPTION = re.compile(r"^\s+:(?P<name>[\w-]+):\s*(?P<value>.*?)\s*$")
+LITERAL = re.compile(
+    r"^\s*\.\. (?:code|code-block|sourcecode|literal|parsed-literal|raw|prompt)::|^(?!\s*\.\. ).*::\s*$"
+)
+LANGUAGES = {
+    ".py": "python", ".sh": "bash", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml", ".sql": "sql",
+    ".cfg": "ini", ".ini": "ini", ".js": "javascript", ".ts": "typescript", ".go": "go", ".java": "java", ".rs": "rust",
+}  # fmt: skip
+
+Read = Callable[[str], str | None]
+
+
+def resolve_includes(text: str, path: str, read: Read) -> str:
+    """The text with `include`, `literalinclude` and `exampleinclude` replaced by what they name.
+
+    `path` is the text's own place in the source, with `/`; `read` gives the text of a place in the source, or None.
+    It is asked for places inside the source only. A target that cannot be read is left out with its directive.
+    """
+    return "\n".join(_Resolver(read).expand(text.split("\n"), path, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Include:
+    name: str
+    target: str
+    options: dict[str, str]
+
+
+class _Resolver:
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._left = MAX_CHARACTERS
+
+    def expand(self, lines: list[str], path: str, depth: int) -> Iterator[str]:
+        position, literal = 0, -1
+        while position < len(lines):
+            line = lines[position]
+            indent = len(line) - len(line.lstrip())
+            position += 1
+            if line.strip() and indent <= literal:
+                literal = -1
+            match = DIRECTIVE.match(line) if literal < 0 and ".. " in line else None
+            if match is None:
+                if literal < 0 and LITERAL.match(line):
+                    literal = indent
+                yield line
+                continue
+            options: dict[str, str] = {}
+            while position < len(lines) and (option := OPTION.match(lines[position])):
+                if len(lines[position]) - len(lines[position].lstrip()) <= indent:
+                    break
+                options[option["name"]] = option["value"]
+                position += 1
+            included = self._included(_Include(match["name"], match["target"], options), path, depth)
+            yield from (match["indent"] + piece if piece.strip() else "" for piece in included)
+
+    def _included(self, include: _Include, path: str, depth: int) -> list[str]:
+        if depth >= MAX_DEPTH or include.target.startswith("<"):
+            return []
+        for place in _places(include.target, path):
+            text = self._read(place)
+            if text is not None:
+                break
+        else:
+            return []
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n").expandtabs(8)
+        if len(text) > self._left:
+            return []
+        self._left -= len(text)
+        lines = _select(text.split("\n"), include.options)
+        options = include.options
+        if include.name != "include" or "literal" in options or "code" in options:
+            return _code_block(lines, options, place)
+        if posixpath.splitext(place)[1] in {".md", ".markdown"} or "parser" in options:
+            return []  # another notation; its own file is a document of its own
+        return list(self.expand(lines, place, depth + 1))
+
+
+def _places(target: str, path: str) -> Iterator[str]:
+    """Where a target may be: beside the text; from the root of the documentation, which is some folder above it."""
+    folder = posixpath.dirname(path)
+    if not target.startswith("/"):
+        folders = [folder]
+    else:
+        parts = folder.split("/") if folder else []
+        folders = ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]
+    seen: set[str] = set()
+    for base in folders:
+        place = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
+        if (
+            place not in seen
+            and not place.startswith(("../", "/"))
+            and place not in {"..", "."}
+            and "\x00" not in place
+        ):
+            seen.add(place)
+            yield place
+
+
+def _select(lines: list[str], options: dict[str, str]) -> list[str]:
+    """The part of a file that the options choose, by number or by text."""
+    if "pyobject" in options:
+        lines = _python_object(lines, options["pyobject"])
+    if "lines" in options:
+        lines = [lines[number] for number in _numbers(options["lines"], len(lines))]
+    first, last = _integer(options.get("start-line"), 0), _integer(options.get("end-line"), len(lines))
+    lines = lines[first:last]
+    for name, offset in (("start-after", 1), ("start-at", 0)):
+        if options.get(name):
+            found = next((i for i, line in enumerate(lines) if options[name] in line), None)
+            lines = [] if found is None else lines[found + offset :]
+    for name, offset in (("end-before", 0), ("end-at", 1)):
+        if options.get(name):
+            found = next((i for i, line in enumerate(lines) if options[name] in line), None)
+            lines = lines if found is None else lines[: found + offset]
+    return lines
+
+
+def _code_block(lines: list[str], options: dict[str, str], place: str) -> list[str]:
+    body = textwrap.dedent("\n".join(lines)).strip("\n")
+    if not body.strip():
+        return []
+    language = options.get("language") or options.get("code") or LANGUAGES.get(posixpath.splitext(place)[1], "")
+    caption = [f"   :caption: {options['caption']}"] if options.get("caption") else []
+    return ["", f".. code-block:: {language}".rstrip(), *caption, "", *textwrap.indent(body, "   ").split("\n"), ""]
+
+
+def _python_object(lines: list[str], name: str) -> list[str]:
+    """The lines of a class or function by its dotted name."""
+    import ast
+
+    try:
+        scope: ast.AST = ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    for part in name.split("."):
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        found = [node for node in ast.iter_child_nodes(scope) if isinstance(node, kinds) and node.name == part]
+        if not found:
+            return []
+        scope = found[-1]
+    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return []
+    start = min([scope.lineno, *(decorator.lineno for decorator in scope.decorator_list)])
+    return lines[start - 1 : scope.end_lineno]
+
+
+def _numbers(selection: str, count: int) -> Iterator[int]:
+    """Indexes of lines that a selection such as `1,3,5-10,20-` names."""
+    for part in selection.split(","):
+        match = re.fullmatch(r"\s*(\d{0,9})\s*(-?)\s*(\d{0,9})\s*", part)
+        if not match or not (match[1] or match[3]):
+            continue
+        first = int(match[1] or 1)
+        last = int(match[3] or count) if match[2] else first
+        yield from range(max(first, 1) - 1, min(last, count))
+
+
+def _integer(value: str | None, default: int) -> int:
+    try:
+        return int(value) if value else default
+    except ValueError:
+        return default

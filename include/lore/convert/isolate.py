@@ -1,0 +1,159 @@
+"""The part of a web page that people come for: navigation, banners, sidebars, cookie boxes and link boxes go."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+__all__ = ["isolate"]
+
+NEVER_TEXT = frozenset(
+    "script style noscript template iframe object embed canvas svg button input select textarea option datalist dialog "
+    "audio video map nav footer link meta base".split()
+)
+NEVER_ROLES = frozenset(
+    "navigation banner contentinfo search complementary dialog alertdialog menu menubar toolbar tablist".split()
+)
+ADMONITION = re.compile(r"admonition|note|warning|callout|alert|topic|footnote|citation|example", re.IGNORECASE)
+
+BOILERPLATE = re.compile(
+    r"(?:^|[\s_-])(?:cookies?|consent|gdpr|side-?bar|breadcrumbs?|pagination|pager|related|share|sharing|social|newsletter"
+    r"|subscri(?:be|ption)|promo|advert(?:isement)?s?|ads?|banner|popup|modal|toc|table-of-contents|skip(?:-?link)?"
+    r"|menu|nav(?:bar|box|igation)?|footer|comments?|disqus|respond|headerlink|hash-link|editsection|edit-this-page"
+    r"|widgets?|feedback|sponsor(?:ed)?|sign-?up|paywall|donat(?:e|ion)|cta|outbrain|taboola|trending|recommend(?:ed|ations?)"
+    r"|read-(?:also|more)|also-read|linenos?|copy-?button|print-?only|noprint|sr-only|visually-hidden)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+"""Names that page authors give to what is not the page. They count only on elements that hold a small part of it."""
+
+CONTENT_NAMES = (
+    "@itemprop='articleBody'",
+    "@role='main'",
+    *(f"@id='{name}'" for name in ("content", "main-content", "bodyContent", "mw-content-text", "article", "main")),
+    *(
+        f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"
+        for name in (
+            "markdown-body", "entry-content", "post-content", "article-body", "article-content", "mw-parser-output",
+            "rst-content", "bd-article", "theme-doc-markdown", "post-body", "page-content", "wiki-content",
+        )
+    ),
+)  # fmt: skip
+CANDIDATES = f"self::main or self::article or {' or '.join(CONTENT_NAMES)}"
+ARTICLES = (
+    "descendant::*[self::article or @role='article' or contains(concat(' ', normalize-space(@class), ' '), ' hentry ')]"
+)
+FLOW = frozenset({"p", "h1", "h2", "h3", "h4", "pre", "ul", "ol", "dl", "blockquote"})
+KEEP_TAGS = frozenset({"html", "body", "main", "article", "pre", "code", "p", "td", "th", "tr", "h1", "h2", "h3"})
+
+MIN_PIECE = 12
+"""Shorter pieces of text are labels; they say nothing about where the page's own text is."""
+
+
+def isolate(root: HtmlElement) -> HtmlElement:
+    """Cut the tree of a page down to its main content and return that element; the tree is changed in place."""
+    body = root.find("body")
+    body = root if body is None else body
+    licences = _licences(body)
+    _drop_never_shown(body)
+    weights = _weigh(body)
+    main = _pick_article(_choose(body, weights), weights)
+    for element in list(main.iter()):
+        if element is not main and _is_boilerplate(element) and weights.get(element, 0) < 0.4 * weights[main]:
+            element.drop_tree()
+    for text in licences:
+        if text not in " ".join(main.text_content().split()):
+            paragraph = main.makeelement("p")
+            paragraph.text = text
+            main.append(paragraph)
+    return main
+
+
+def _drop_never_shown(body: HtmlElement) -> None:
+    for element in list(body.iter()):
+        if not isinstance(element.tag, str):  # a comment or processing instruction: the text after it stays
+            if element.getparent() is not None:
+                element.drop_tree()
+        elif element is not body and _is_never_shown(element):
+            element.drop_tree()
+
+
+def _is_never_shown(element: HtmlElement) -> bool:
+    tag, role = element.tag, (element.get("role") or "").lower()
+    if tag in NEVER_TEXT or role in NEVER_ROLES:
+        return True
+    if tag == "aside":
+        return not ADMONITION.search(element.get("class") or "")
+    if tag == "header":
+        return element.find(".//h1") is None and next(element.iterancestors("main", "article"), None) is None
+    if role == "tabpanel":  # the tabs that are not in front
+        return False
+    style = (element.get("style") or "").replace(" ", "").lower()
+    return element.get("hidden") is not None or "display:none" in style or "visibility:hidden" in style
+
+
+def _is_boilerplate(element: HtmlElement) -> bool:
+    if not isinstance(element.tag, str) or element.tag in KEEP_TAGS:
+        return False
+    return bool(BOILERPLATE.search(f"{element.get('class') or ''} {element.get('id') or ''}"))
+
+
+def _weigh(body: HtmlElement) -> dict[HtmlElement, int]:
+    """How many characters of running text, links not counted, every element holds."""
+    weights: dict[HtmlElement, int] = {}
+    linked = {part for link in body.iter("a") for part in link.iter()}
+    for element in reversed(list(body.iter())):
+        children = list(element)
+        pieces = (
+            [child.tail for child in children] if element in linked else [element.text, *(c.tail for c in children)]
+        )
+        own = 0 if element in linked else sum(_length(piece) for piece in pieces)
+        weights[element] = own + sum(weights[child] for child in children)
+    return weights
+
+
+def _length(piece: str | None) -> int:
+    text = (piece or "").strip()
+    wide = len(text.encode("utf-8", "replace")) if text and not text.isascii() else len(text)  # a CJK sign is a word
+    return len(text) if wide >= MIN_PIECE else 0
+
+
+def _choose(body: HtmlElement, weights: dict[HtmlElement, int]) -> HtmlElement:
+    """The smallest element named as content that holds nearly all of what such elements hold, or the densest one."""
+    total = weights[body]
+    named = [found for found in body.xpath(f"descendant::*[{CANDIDATES}]") if weights[found] >= 0.4 * total]
+    if named and total:
+        most = max(weights[found] for found in named)
+        return min((found for found in named if weights[found] >= 0.8 * most), key=lambda found: weights[found])
+    node = body
+    while sum(child.tag in FLOW and weights[child] > 0 for child in node) < 2:
+        best = max(node, key=lambda child: weights[child], default=None)
+        if best is None or best.tag in FLOW or weights[best] < max(1, 0.75 * total):
+            return node
+        node = best
+    return node
+
+
+def _pick_article(main: HtmlElement, weights: dict[HtmlElement, int]) -> HtmlElement:
+    """A page of several posts is a listing of pages that exist on their own: the longest stands for it.
+
+    Posts of like size are sections of one page and stay together.
+    """
+    articles = main.xpath(ARTICLES)
+    if len(articles) < 2:
+        return main
+    best = max(articles, key=lambda article: weights[article])
+    return best if weights[best] >= 0.25 * weights[main] else main
+
+
+def _licences(body: HtmlElement) -> list[str]:
+    """Statements such as "This work is licensed under …", wherever the page has them: they travel with its text."""
+    found: list[str] = []
+    for link in body.xpath("descendant::a[@rel='license']"):
+        block = link.getparent()
+        text = " ".join(block.text_content().split()) if block is not None else ""
+        if 20 <= len(text) <= 400 and text not in found:
+            found.append(text)
+    return found[:3]

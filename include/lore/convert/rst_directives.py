@@ -1,0 +1,190 @@
+"""Sphinx's directives and roles for docutils, and a stand-in for every unknown one: each resolved to its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives, roles
+from docutils.parsers.rst.states import Inliner, SubstitutionDef
+from docutils.statemachine import StringList
+
+__all__ = ["register"]
+
+CODE = frozenset("code code-block sourcecode prompt ipython ipython3 jupyter-execute testcode doctest".split())
+DIAGRAMS = frozenset("graphviz digraph graph mermaid uml plantuml blockdiag seqdiag".split())
+DROPPED = frozenset(
+    "toctree contents sectnum index highlight default-domain currentmodule module rst-class class meta include raw date "
+    "title header footer target-notes tabularcolumns spelling spelling:word-list jinja argparse autoapimodule automodule "
+    "autoclass autofunction automethod autosummary only-latex sphinx-autobuild literalinclude exampleinclude plot "
+    "bibliography sectionauthor codeauthor click program autopydantic_model autopydantic_settings todolist".split()
+)
+"""Directives whose content is configuration, a list of files, or a program that makes the text elsewhere."""
+LABELS = {
+    "seealso": "See also", "versionadded": "Added in version", "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version", "versionremoved": "Removed in version",
+    "note": "Note", "warning": "Warning", "tip": "Tip", "important": "Important", "caution": "Caution",
+    "danger": "Danger", "error": "Error", "hint": "Hint", "attention": "Attention", "todo": "To do",
+}  # fmt: skip
+NATIVE = frozenset(
+    "replace unicode role default-role table csv-table list-table parsed-literal math figure image compound container "
+    "line-block rubric epigraph highlights pull-quote".split()
+)
+"""docutils' own, good as they are but for options that Sphinx adds to them."""
+OBJECTS = re.compile(
+    r"(?:\w+:)?(?:function|method|classmethod|staticmethod|class|attribute|property|data|exception|decorator|envvar|option"
+    r"|confval|setting|describe|object|type|macro|var|member|struct|enum|enumerator|cmdoption|command|directive|role|module)"
+)
+NAMES = re.compile(r"^\s*\.\.[ ]+(?:\|[^|\n]*\|[ ]+)?([\w.+:-]+?)[ ]?::(?:\s|$)", re.MULTILINE)
+ROLES = re.compile(r":([A-Za-z][\w.+:-]*?):`|`:([A-Za-z][\w.+:-]*?):")
+LITERAL_ROLES = re.compile(
+    r"(?:\w+:)?(?:class|func|meth|mod|attr|obj|data|exc|const|envvar|file|command|program|option|samp|kbd|makevar|mailheader"
+    r"|regexp|token|keyword|subst-code|confval|type|macro|var|member|any|py|js|c|cpp|decorator|deco|literal)"
+)
+NATIVE_ROLES = frozenset(
+    "abbreviation ab acronym ac code emphasis literal math pep-reference pep rfc-reference rfc strong subscript sub "
+    "superscript sup title-reference title t".split()
+)
+MAX_NAMES = 500
+"""Unknown names registered for one text; docutils keeps them for the life of the process."""
+
+_ours: set[str] = set()
+
+
+class _AnyOptions(dict[str, Callable[[str | None], str]]):
+    """An option spec that accepts every option as it is."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __missing__(self, key: str) -> Callable[[str | None], str]:
+        return lambda value: value or ""
+
+
+class _AnyDirective(Directive):
+    """Turns a directive into the nodes of its text, by its name."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec = _AnyOptions()
+
+    def run(self) -> list[nodes.Node]:
+        name = self.name.lower()
+        if name in DROPPED or name.startswith(("auto", "spelling")):
+            return []
+        if name in CODE:
+            return list(self._code(self.arguments[0] if self.arguments else self.options.get("language", "")))
+        if name in DIAGRAMS:
+            return list(self._code("mermaid" if name == "mermaid" else "dot"))
+        if name in LABELS:
+            return self._labelled(name)
+        if OBJECTS.fullmatch(name):
+            return self._object()
+        return self._generic(name)
+
+    def _code(self, language: str) -> Iterator[nodes.Node]:
+        if caption := self.options.get("caption"):
+            yield nodes.paragraph("", "", nodes.strong("", caption))
+        if self.content:
+            code = "\n".join(self.content)
+            yield nodes.literal_block(code, code, language=language.strip().lower())
+
+    def _labelled(self, name: str) -> list[nodes.Node]:
+        """A note or a version mark: a bold label in front of the first paragraph."""
+        words, opening = LABELS[name], "\n".join(self.arguments)
+        if name.startswith(("version", "deprecated")):
+            version, _, opening = " ".join(opening.split()).partition(" ")
+            words = f"{words} {version}".strip()
+        container = self._parse(opening)
+        label = nodes.strong("", f"{words}:" if container else words)
+        first = container[0] if container else None
+        if isinstance(first, nodes.paragraph):
+            first.insert(0, [label, nodes.Text(" ")])
+            return container
+        return [nodes.paragraph("", "", label), *container]
+
+    def _object(self) -> list[nodes.Node]:
+        """The description of a function, option or variable: its signature as code, then the text."""
+        signatures = [" ".join(line.split()) for line in "\n".join(self.arguments).split("\n") if line.strip()]
+        heads: list[nodes.Node] = [nodes.paragraph("", "", nodes.literal(line, line)) for line in signatures]
+        return [*heads, *self._parse()]
+
+    def _generic(self, name: str) -> list[nodes.Node]:
+        """Tabs, cards and everything unknown: the argument as a bold line above the content."""
+        container = self._parse()
+        argument = " ".join("\n".join(self.arguments).split())
+        if not argument or not container or name == "only":
+            return container
+        words, messages = self.state.inline_text(argument, self.lineno)
+        return [nodes.paragraph("", "", nodes.strong("", "", *words)), *messages, *container]
+
+    def _parse(self, opening: str = "") -> list[nodes.Node]:
+        """The nodes of the content, with `opening` as a paragraph before it."""
+        lines = [*opening.split("\n"), ""] if opening.strip() else []
+        holder = nodes.Element()
+        text = StringList(lines, source="directive") + self.content
+        self.state.nested_parse(text, self.content_offset, holder, match_titles=True)
+        return list(holder.children)
+
+
+class _Picture(_AnyDirective):
+    """An image by its text, a figure by its caption: what a reader of text gets from it."""
+
+    def run(self) -> list[nodes.Node]:
+        text = " ".join(self.options.get("alt", "").split())
+        picture = nodes.image(uri="".join("".join(self.arguments).split()), alt=text)
+        if isinstance(self.state, SubstitutionDef):
+            return [picture if text else nodes.Text("")]
+        shown = [nodes.paragraph("", "", picture)] if text else []
+        return [*shown, *self._parse()]
+
+
+def _any_role(
+    name: str,
+    rawtext: str,
+    text: str,
+    lineno: int,
+    inliner: Inliner,
+    options: dict[str, Any] | None = None,
+    content: list[str] | None = None,
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """The title of a cross-reference (`Title <target>`), or its target in the short form that Sphinx shows."""
+    words = text.replace("\x00", "")
+    if match := re.fullmatch(r"(?P<title>.+?)\s*<(?P<target>[^<>]+)>", words, re.DOTALL):
+        words = match["title"]
+    elif words.startswith("~"):
+        words = words[1:].rpartition(".")[2]
+    words = " ".join(words.lstrip("!").split())
+    if name == "abbr":
+        return [nodes.Text(words)], []
+    if LITERAL_ROLES.fullmatch(name):
+        return [nodes.literal(words, words)], []
+    return [nodes.inline("", words, target=text, role=name)], []
+
+
+def register(text: str) -> None:
+    """Make docutils know every directive and role that a text names, besides those it does well itself."""
+    _register_ours()
+    names = {name.lower() for name in NAMES.findall(text)} - NATIVE - _ours
+    for name in sorted(names)[:MAX_NAMES]:
+        directives.register_directive(name, _AnyDirective)
+        _ours.add(name)
+    found = {(first or second).lower() for first, second in ROLES.findall(text)}
+    for name in sorted(found)[:MAX_NAMES]:
+        if f":{name}" not in _ours and name not in NATIVE_ROLES:
+            roles.register_local_role(name, _any_role)
+            _ours.add(f":{name}")
+
+
+def _register_ours() -> None:
+    if _ours:
+        return
+    for name in (*CODE, *DIAGRAMS, *DROPPED, *LABELS):
+        directives.register_directive(name, _AnyDirective)
+        _ours.add(name)
+    for name in ("image", "figure"):
+        directives.register_directive(name, _Picture)
+        _ours.add(name)
