@@ -147,10 +147,14 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """What the store remembers of a source's last sync; `report` is the sync's own summary as JSON values."""
+    """What the store remembers of a source's last sync; `report` is the sync's own summary as JSON values.
+
+    `recipe` names how the documents were made (converter, splitter, embedder): by another one they are made anew.
+    """
 
     source_id: str
     cursor: Cursor | None = None
+    recipe: str = ""
     status: Literal["ok", "warning", "failed"] = "ok"
     synced_at: datetime | None = None
     failures: tuple[Failure, ...] = ()

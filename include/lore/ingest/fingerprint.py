@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from include.lore.convert import CONVERTER_VERSION
 from include.lore.types import Document
 
 __all__ = ["fingerprint"]
 
 
-def fingerprint(document: Document, *recipe: str) -> str:
-    """sha256 over all that the stored document is made of, and over how it is made (splitter and embedder names).
+def fingerprint(document: Document, recipe: str) -> str:
+    """sha256 over all that the stored document is made of, and over the `recipe` (converter, splitter, embedder).
 
     It covers the document as the source has it, so that an unchanged one is skipped before conversion. `updated_at`
     is left out: a fresh checkout changes every file's date and no file's content.
@@ -26,7 +25,6 @@ def fingerprint(document: Document, *recipe: str) -> str:
         sha256(document.data).hexdigest() if document.data is not None else None,
         dict(document.metadata),
         document.audiences,
-        CONVERTER_VERSION,
         recipe,
     )
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -13,8 +13,10 @@ import gzip
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import IO, Any, cast
 
 from upath import UPath
@@ -22,7 +24,7 @@ from upath import UPath
 from include.lore.errors import ConfigurationError, StoreError
 from include.lore.types import Cursor, Document, Failure
 
-__all__ = ["Manifest", "ShardWriter", "Staging"]
+__all__ = ["Manifest", "ShardWriter", "Staging", "alone"]
 
 SHARD_DOCUMENTS = 256
 SHARD_CHARACTERS = 8_000_000
@@ -53,6 +55,36 @@ class Manifest:
     seconds: float = 0.0
 
 
+@contextmanager
+def alone(location: str, source_id: str) -> Iterator[None]:
+    """Let one sync of a source go on at a time on a machine; across machines Airflow's `max_active_runs` sees to it."""
+    if "://" in location:
+        yield
+        return
+    from filelock import FileLock
+
+    folder = Path(location)
+    with _writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / f"{source_id}.lock")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _writable(folder: object) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(
+            f"The staging area {folder} cannot be written: {error.strerror or error}.",
+            remedy="Set LORE_STAGING_URI to a place that can be written.",
+        ) from None
+
+
 class Staging:
     """One run's folder. `location` is the staging area itself."""
 
@@ -64,14 +96,9 @@ class Staging:
     def start(self) -> None:
         """Make the folder, empty of whatever an earlier try of the same run left."""
         self.remove()
-        try:
+        with _writable(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._sweep()
-        except OSError as error:
-            raise ConfigurationError(
-                f"The staging area {self.folder} cannot be written: {error.strerror or error}.",
-                remedy="Set LORE_STAGING_URI to a place that can be written.",
-            ) from None
+        self._sweep()
 
     def remove(self) -> None:
         """Take the run's folder away; nothing happens when it is not there."""

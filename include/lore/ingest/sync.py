@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from uuid import uuid4
 
+from include.lore.convert import CONVERTER_VERSION
 from include.lore.errors import ConversionError, LoreError, RemovalFloorError, SourceError, StoreError, SyncError
 from include.lore.ingest.fingerprint import fingerprint
 from include.lore.ingest.report import Progress, ShardReport, SyncReport
-from include.lore.ingest.stage import Manifest, ShardWriter, Staging
+from include.lore.ingest.stage import Manifest, ShardWriter, Staging, alone
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Listable, Source, Splitter, Store
 from include.lore.types import Chunk, Cursor, Document, Failure, SourceState
@@ -51,6 +50,7 @@ class Sync:
         self._staging_uri = staging_uri
         self._max_failed_share = max_failed_share
         self._max_removed_share = max_removed_share
+        self._recipe = f"converter-{CONVERTER_VERSION} {splitter.name} {embedder.name}"
 
     def run(self, *, progress: Callable[[Progress], None] | None = None, force_removals: bool = False) -> SyncReport:
         """Do the whole sync in this process. A second sync of the same source on this machine waits for the first.
@@ -58,7 +58,7 @@ class Sync:
         Raises SourceError, ModelError, StoreError, and SyncError when too many documents failed.
         """
         tell = progress or (lambda _: None)
-        with self._alone():
+        with alone(self._staging_uri, self._source.id):
             extraction = self.extract(uuid4().hex, progress=tell)
             reports: list[ShardReport] = []
             for shard in self.shards(extraction):
@@ -86,8 +86,8 @@ class Sync:
     def _stage(self, staging: Staging, run_id: str, started: float, progress: Callable[[Progress], None]) -> Manifest:
         state = self._store.state(self._source.id)
         held = tuple(self._store.fingerprints(self._source.id))
-        # An index that was emptied has no use for a cursor: the store is the truth.
-        since: Cursor | None = state.cursor if state and held else None
+        # The store is the truth: one that was emptied, or filled by another recipe, has no use for a cursor.
+        since = state.cursor if state and held and state.recipe == self._recipe else None
         writer, cursor, deleted, failures = ShardWriter(staging), since, list[str](), list[Failure]()
         interrupted = ""
         try:
@@ -140,13 +140,12 @@ class Sync:
         writer = EntryWriter(self._store, self._embedder)
         manifest = Staging.manifest_of(shard)
         known = self._store.fingerprints(self._source.id)
-        recipe = (self._splitter.name, self._embedder.name)
         counts = {"new": 0, "changed": 0, "unchanged": 0}
         failures: list[Failure] = []
         done = sum(report.documents for report in before)
         chunks = sum(report.chunks for report in before)
         for document in _last_states(shard, manifest):
-            mark = fingerprint(document, *recipe)
+            mark = fingerprint(document, self._recipe)
             if known.get(document.id) == mark:
                 counts["unchanged"] += 1
             else:
@@ -274,6 +273,7 @@ class Sync:
             SourceState(
                 source_id=self._source.id,
                 cursor=manifest.cursor if moved else before.cursor if before else None,
+                recipe=self._recipe if moved else before.recipe if before else "",
                 status=report.status,
                 synced_at=datetime.now(UTC),
                 failures=report.failures,
@@ -286,19 +286,6 @@ class Sync:
         if before := self._store.state(self._source.id):
             report = {**before.report, "status": "failed", "reason": error.message}
             self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One sync of a source at a time on a machine; elsewhere Airflow's `max_active_runs` sees to it."""
-        if "://" in self._staging_uri:
-            yield
-            return
-        from filelock import FileLock
-
-        folder = Path(self._staging_uri)
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f"{self._source.id}.lock"):
-            yield
 
 
 def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:

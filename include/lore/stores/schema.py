@@ -189,6 +189,7 @@ def state_value(state: SourceState) -> dict[str, object]:
     return {
         "source_id": state.source_id,
         "cursor": state.cursor,
+        "recipe": state.recipe,
         "status": state.status,
         "synced_at": synced_at and synced_at.isoformat(),
         "failures": [[failure.document_id, failure.reason] for failure in state.failures],
@@ -201,6 +202,7 @@ def to_state(value: Mapping[str, Any]) -> SourceState:
     return SourceState(
         source_id=value["source_id"],
         cursor=value["cursor"],
+        recipe=value["recipe"],
         status=value["status"],
         synced_at=value["synced_at"] and datetime.fromisoformat(value["synced_at"]),
         failures=tuple(Failure(document_id, reason) for document_id, reason in value["failures"]),

@@ -1,0 +1,36 @@
+"""A sync in a process of its own, to be killed or raced: FOLDER INDEX STAGING [SOURCE_ID]"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from include.lore.ingest.split import MarkdownSplitter
+from include.lore.ingest.sync import Sync
+from include.lore.stores.lancedb import LanceStore
+from include.lore.types import Batch
+from tests.fakes import FakeEmbedder, FakeSource, make_document
+
+
+def make_sync(folder: str, index: str, staging: str, source_id: str = "fake") -> Sync:
+    """A sync of every file of a folder, without conversion, into a real store."""
+    embedder = FakeEmbedder()
+    documents = [
+        make_document(path.stem, path.read_text(), source_id=source_id) for path in sorted(Path(folder).glob("*.md"))
+    ]
+    batches = [Batch(tuple(documents[start : start + 8])) for start in range(0, len(documents), 8)]
+    store = LanceStore(index, embedder_name=embedder.name, dimensions=embedder.dimensions)
+    return Sync(
+        FakeSource(list(batches), id=source_id),
+        store,
+        embedder,
+        MarkdownSplitter(300),
+        lambda document: document,
+        staging_uri=staging,
+    )
+
+
+if __name__ == "__main__":
+    sync = make_sync(*sys.argv[1:])
+    print("started", flush=True)
+    print(sync.run().summary())

@@ -1,0 +1,414 @@
+"""The ingest journey at its seam: what the store holds, and what the report says, after each kind of run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from include.lore.errors import ConversionError, LoreError, ModelError, RemovalFloorError, SourceError, SyncError
+from include.lore.ingest.split import MarkdownSplitter
+from include.lore.ingest.sync import Progress, ShardReport, Sync
+from include.lore.protocols import Source, Store
+from include.lore.stores.lancedb import LanceStore
+from include.lore.types import Batch, Document, Failure
+from tests.conftest import ROOT
+from tests.fakes import FakeEmbedder, FakeSource, make_document
+from tests.ingest.sync_process import make_sync
+
+LONG = "".join(f"## Part {part}\n\n" + f"Sentence {part} about lamps. " * 12 + "\n\n" for part in range(4))
+
+
+def convert(document: Document) -> Document:
+    if "UNREADABLE" in document.text:
+        raise ConversionError("The page is unreadable.", remedy="Look at it.")
+    if "BUG" in document.text:
+        raise ZeroDivisionError("a bug in a library")
+    return replace(document, text=document.text.replace("\r\n", "\n"))
+
+
+class House:
+    """A store and all that a sync needs, kept over several runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.embedder = FakeEmbedder()
+        self.store: Store = LanceStore(
+            str(folder / "index"), embedder_name=self.embedder.name, dimensions=self.embedder.dimensions
+        )
+
+    def sync(self, source: Source, budget: int = 300, **changes: object) -> Sync:
+        values: dict[str, object] = {"staging_uri": str(self.folder / "staging"), **changes}
+        return Sync(source, self.store, self.embedder, MarkdownSplitter(budget), convert, **values)  # type: ignore[arg-type]
+
+    def texts(self, source_id: str = "fake") -> dict[str, list[str]]:
+        return {
+            document.id: [chunk.text for chunk in self.store.chunks(document.id)]
+            for document in self.store.documents(source_id)
+        }
+
+    def staged(self) -> list[Path]:
+        return [path for path in (self.folder / "staging").rglob("*") if path.name.endswith((".gz", ".json"))]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def source(*documents: Document, cursor: str | None = None, **changes: object) -> FakeSource:
+    return FakeSource([Batch(documents, cursor)], **changes)  # type: ignore[arg-type]
+
+
+def pages(count: int, text: str = LONG) -> list[Document]:
+    return [make_document(f"p{number}", f"# Page p{number}\n\n{text}Number {number}.") for number in range(count)]
+
+
+def test_a_first_sync_stores_everything_and_says_so(house: House) -> None:
+    seen: list[Progress] = []
+    report = house.sync(source(*pages(5))).run(progress=seen.append)
+    assert (report.status, report.new, report.changed, report.unchanged, report.removed) == ("ok", 5, 0, 0, 0)
+    counts = house.store.count("fake")
+    assert counts.documents == 5 and counts.chunks == counts.recorded_chunks == report.chunks > 5
+    assert report.embedded_texts == len(house.embedder.embedded) > 0 and report.embedding_calls >= 1
+    assert seen[0].stage == "extract" and seen[-1].stage == "reconcile"
+    assert seen[-2] == Progress("index", 5, 5, seen[-2].chunks)
+    assert house.staged() == []
+
+
+def test_a_second_sync_embeds_and_writes_nothing(house: House) -> None:
+    house.sync(source(*pages(5))).run()
+    before = house.texts()
+    house.embedder.embedded.clear()
+    report = house.sync(source(*pages(5))).run()
+    assert (report.new, report.changed, report.unchanged, report.embedding_calls) == (0, 0, 5, 0)
+    assert house.embedder.embedded == [] and house.texts() == before
+
+
+def test_a_change_embeds_only_what_changed(house: House) -> None:
+    documents = pages(3)
+    house.sync(source(*documents)).run()
+    house.embedder.embedded.clear()
+    documents[1] = replace(documents[1], text=documents[1].text.replace("Sentence 2", "Clause 2", 1))
+    report = house.sync(source(*documents)).run()
+    assert (report.changed, report.unchanged) == (1, 2)
+    assert len(house.embedder.embedded) == 1
+    texts = house.texts()["fake:p1"]
+    assert any("Clause 2" in text for text in texts)
+    assert "".join(texts).count("Clause 2") == 1 and len(texts) == len(house.texts()["fake:p0"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "Another"},
+        {"url": "https://docs.example.com/moved"},
+        {"metadata": {"state": "closed"}},
+        {"audiences": ("private",)},
+        {"format": "text"},
+        {"data": b"bytes"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_whatever_is_stored_of_a_document_counts_as_a_change(house: House, change: dict[str, object]) -> None:
+    (document,) = pages(1)
+    house.sync(source(document)).run()
+    assert house.sync(source(replace(document, **change))).run().changed == 1  # type: ignore[arg-type]
+
+
+def test_a_date_alone_is_no_change_and_another_splitter_is(house: House) -> None:
+    from datetime import UTC, datetime
+
+    (document,) = pages(1)
+    house.sync(source(document)).run()
+    assert house.sync(source(replace(document, updated_at=datetime.now(UTC)))).run().unchanged == 1
+    assert house.sync(source(document), budget=200).run().changed == 1
+
+
+def test_equal_text_in_two_documents_is_embedded_once(house: House) -> None:
+    twins = [make_document(name, LONG, title="Twin") for name in ("a", "b")]
+    report = house.sync(source(*twins)).run()
+    assert report.embedded_texts == report.chunks / 2
+    house.embedder.embedded.clear()
+    house.sync(FakeSource([Batch((replace(twins[0], id="other:c", source_id="other"),))], id="other")).run()
+    assert house.embedder.embedded == []
+
+
+def test_what_vanished_is_removed(house: House) -> None:
+    documents = pages(4)
+    house.sync(source(*documents)).run()
+    report = house.sync(source(*documents[:3])).run()
+    assert report.removed == 1
+    assert set(house.texts()) == {"fake:p0", "fake:p1", "fake:p2"}
+    counts = house.store.count("fake")
+    assert counts.chunks == counts.recorded_chunks
+
+
+def test_ids_that_a_batch_names_as_deleted_are_removed(house: House) -> None:
+    house.sync(source(*pages(3))).run()
+    gone = FakeSource([Batch((), deleted_ids=("fake:p2", "fake:unknown"))], listing=["fake:p0", "fake:p1", "fake:p2"])
+    assert house.sync(gone).run().removed == 1
+
+
+def test_losing_more_than_the_floor_stops_and_removes_nothing(house: House) -> None:
+    documents = pages(4)
+    house.sync(source(*documents, cursor="one")).run()
+    with pytest.raises(RemovalFloorError, match="lose 3 of its 4 documents") as caught:
+        house.sync(source(documents[0], cursor="two")).run()
+    assert "--force-removals fake" in caught.value.remedy
+    assert len(house.texts()) == 4
+    state = house.store.state("fake")
+    assert state and state.status == "failed" and state.cursor == "one"
+    assert house.sync(source(documents[0])).run(force_removals=True).removed == 3
+
+
+def test_a_source_that_lists_nothing_does_not_empty_the_index(house: House) -> None:
+    house.sync(source(*pages(2))).run()
+    with pytest.raises(RemovalFloorError):
+        house.sync(FakeSource([], listing=[])).run()
+    assert len(house.texts()) == 2
+
+
+def test_renaming_every_id_counts_as_losing_everything(house: House) -> None:
+    house.sync(source(*pages(3))).run()
+    moved = [replace(document, id=document.id + ".html") for document in pages(3)]
+    with pytest.raises(RemovalFloorError):
+        house.sync(source(*moved)).run()
+
+
+def test_the_floor_is_declared(house: House) -> None:
+    documents = pages(4)
+    house.sync(source(*documents)).run()
+    assert house.sync(source(documents[0]), max_removed_share=0.75).run().removed == 3
+
+
+@pytest.mark.parametrize(("text", "reason"), [("UNREADABLE", "unreadable"), ("BUG", "ZeroDivisionError")])
+def test_one_bad_document_fails_alone_and_is_tried_again(house: House, text: str, reason: str) -> None:
+    documents = [*pages(30), make_document("bad", text)]
+    report = house.sync(source(*documents, cursor="one")).run()
+    assert report.status == "warning" and report.new == 30
+    (failure,) = report.failures
+    assert failure.document_id == "fake:bad" and reason in failure.reason
+    assert "fake:bad" in report.summary()
+    state = house.store.state("fake")
+    assert state and state.status == "warning" and state.failures == report.failures
+    assert state.cursor is None, "the cursor waits for the failed document"
+    again = source(*documents[:-1], make_document("bad", "Good now."), cursor="two")
+    report = house.sync(again).run()
+    assert (again.reads, report.status, report.new, report.unchanged) == ([None], "ok", 1, 30)
+    assert house.store.state("fake").cursor == "two"  # type: ignore[union-attr]
+
+
+def test_a_document_that_fails_later_keeps_what_was_indexed(house: House) -> None:
+    documents = pages(30)
+    house.sync(source(*documents)).run()
+    before = house.texts()["fake:p7"]
+    documents[7] = replace(documents[7], text="UNREADABLE")
+    assert house.sync(source(*documents)).run().status == "warning"
+    assert house.texts()["fake:p7"] == before
+
+
+def test_failures_above_the_declared_share_fail_the_run(house: House) -> None:
+    documents = [*pages(3), make_document("bad", "UNREADABLE")]
+    with pytest.raises(SyncError, match="1 of 4 documents") as caught:
+        house.sync(source(*documents)).run()
+    assert "fake:bad" in str(caught.value)
+    assert len(house.texts()) == 3, "the others are indexed all the same"
+    assert house.sync(source(*documents), max_failed_share=0.5).run().status == "warning"
+
+
+def test_a_failure_that_the_source_names_counts_too(house: House) -> None:
+    failed = FakeSource([Batch(tuple(pages(30)), "one", failures=(Failure("fake:big", "Over 5 MB."),))])
+    failed.listing = [*(document.id for document in pages(30)), "fake:big"]
+    assert house.sync(failed).run().failures == (Failure("fake:big", "Over 5 MB."),)
+
+
+def test_the_cursor_is_handed_back_and_moves_on(house: House) -> None:
+    documents = pages(2)
+    first = source(*documents, cursor="one")
+    house.sync(first).run()
+    second = source(documents[1], cursor="two", listing=["fake:p0", "fake:p1"])
+    report = house.sync(second).run()
+    assert (first.reads, second.reads, report.removed) == ([None], ["one"], 0)
+    assert house.store.state("fake").cursor == "two"  # type: ignore[union-attr]
+
+
+def test_another_splitter_reads_the_source_from_its_start(house: House) -> None:
+    documents = pages(2)
+    house.sync(source(*documents, cursor="one")).run()
+    again = source(*documents, cursor="two")
+    assert house.sync(again, budget=200).run().changed == 2
+    assert again.reads == [None]
+
+
+def test_an_emptied_index_is_filled_from_the_start(house: House) -> None:
+    house.sync(source(*pages(2), cursor="one")).run()
+    house.store.delete("fake", ["fake:p0", "fake:p1"])
+    again = source(*pages(2), cursor="two")
+    assert house.sync(again).run().new == 2
+    assert again.reads == [None]
+
+
+def test_a_source_that_stops_early_keeps_what_it_gave(house: House) -> None:
+    documents = pages(4)
+    cut = FakeSource(
+        [
+            Batch(tuple(documents[:2]), "two"),
+            SourceError("The rate limit is used up.", retryable=True),
+        ],
+        listing=[],
+    )
+    with pytest.raises(SourceError, match="was not read to its end: The rate limit is used up"):
+        house.sync(cut).run()
+    state = house.store.state("fake")
+    assert state and state.status == "failed" and state.cursor == "two"
+    assert len(house.texts()) == 2
+    rest = source(*documents[2:], cursor="four", listing=[document.id for document in documents])
+    assert house.sync(rest).run().new == 2
+    assert rest.reads == ["two"]
+
+
+@pytest.mark.parametrize("error", [SourceError("Gone.", retryable=True), SourceError("Wrong token.")])
+def test_a_source_that_gives_nothing_changes_nothing(house: House, error: LoreError) -> None:
+    house.sync(source(*pages(2), cursor="one")).run()
+    with pytest.raises(SourceError, match=error.message):
+        house.sync(FakeSource([error])).run()
+    state = house.store.state("fake")
+    assert state and state.status == "failed" and state.cursor == "one" and state.report["reason"] == error.message
+    assert len(house.texts()) == 2 and house.staged() == []
+
+
+def test_a_first_sync_that_cannot_read_leaves_no_index(house: House) -> None:
+    with pytest.raises(SourceError):
+        house.sync(FakeSource([SourceError("Wrong token.")])).run()
+    assert not (house.folder / "index").exists()
+
+
+class FailingEmbedder(FakeEmbedder):
+    """Fails after so many texts."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.after = after
+
+    def embed_documents(self, texts: Sequence[str]):  # type: ignore[no-untyped-def]
+        self.after -= len(texts)
+        if self.after < 0:
+            raise ModelError("The model is overloaded.", retryable=True)
+        return super().embed_documents(texts)
+
+
+def test_an_embedder_that_fails_in_the_middle_leaves_a_run_that_can_be_repeated(house: House) -> None:
+    documents = pages(300, text="Short. ")
+    house.embedder = FailingEmbedder(after=260)
+    with pytest.raises(ModelError):
+        house.sync(source(*documents)).run()
+    stored = house.store.count("fake").documents
+    assert 0 < stored < 300
+    house.embedder = FakeEmbedder()
+    report = house.sync(source(*documents)).run()
+    assert (report.new, report.unchanged) == (300 - stored, stored)
+
+
+def test_a_document_that_comes_twice_is_stored_as_it_came_last(house: House) -> None:
+    first, second = make_document("a", "First state."), make_document("a", "Second state.")
+    filler = [make_document(f"f{number}", "Filler.") for number in range(300)]
+    report = house.sync(FakeSource([Batch((first, *filler, second))])).run()
+    assert house.texts()["fake:a"] == ["Second state."]
+    assert report.new == 301 and house.store.count("fake").documents == 301
+
+
+def test_the_steps_can_be_run_apart_and_repeated(house: House) -> None:
+    documents = pages(300, text="Short. ")
+    extraction = house.sync(source(*documents)).extract("scheduled__2026-01-01T00:00:00+00:00/../x")
+    assert Path(extraction).is_relative_to(house.folder / "staging" / "fake")
+    shards = house.sync(source()).shards(extraction)
+    assert len(shards) == 2
+    for shard in shards:
+        house.sync(source()).index(shard)
+    reports = [ShardReport.from_json(house.sync(source()).index(shard).to_json()) for shard in shards]
+    assert sum(report.unchanged for report in reports) == 300, "indexing a shard again does nothing"
+    assert house.sync(source()).reconcile(extraction, reports).status == "ok"
+    assert house.store.count("fake").documents == 300 and house.staged() == []
+
+
+def test_empty_documents_are_held_without_chunks(house: House) -> None:
+    report = house.sync(source(make_document("empty", "  \n"))).run()
+    assert (report.new, report.chunks, house.texts()) == (1, 0, {"fake:empty": []})
+    assert house.sync(source(make_document("empty", "  \n"))).run().unchanged == 1
+
+
+def test_unusual_text_survives_staging_to_the_letter(house: House) -> None:
+    text = "Tabs\tand \u2028 separators, e\u0301, \U0001f40b, quotes ' \" and a NUL-free end."
+    house.sync(source(make_document("a/ü ' \" ;--", text))).run()
+    assert house.texts() == {"fake:a/ü ' \" ;--": [text]}
+
+
+def test_staging_that_cannot_be_written_is_named(house: House) -> None:
+    (house.folder / "file").write_text("")
+    with pytest.raises(LoreError, match=r"cannot be|not a directory|Not a directory"):
+        house.sync(source(*pages(1)), staging_uri=str(house.folder / "file")).run()
+
+
+# ------------------------------------------------------------------------------- kills and races, in real processes
+
+
+def start(folder: Path, run: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.ingest.sync_process", str(folder), str(run / "index"), str(run / "staging")]
+    return subprocess.Popen([*command, *more], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def written(folder: Path, count: int) -> Path:
+    folder.mkdir()
+    for number in range(count):
+        (folder / f"page-{number:03d}.md").write_text(f"# Page {number}\n\n{LONG}Number {number}.\n")
+    return folder
+
+
+def contents(run: Path, source_id: str = "fake") -> dict[str, list[tuple[object, ...]]]:
+    """Everything that is held: ids, texts, places and vectors of each document's chunks."""
+    embedder = FakeEmbedder()
+    store = LanceStore(str(run / "index"), embedder_name=embedder.name, dimensions=embedder.dimensions)
+    held = {}
+    for document in store.documents(source_id):
+        chunks = store.chunks(document.id)
+        vectors = store.vectors_for([chunk.content_hash for chunk in chunks])
+        held[document.id] = [(chunk, vectors[chunk.content_hash].tobytes()) for chunk in chunks]
+    counts = store.count(source_id)
+    assert counts.chunks == counts.recorded_chunks == sum(len(chunks) for chunks in held.values())
+    return held
+
+
+def test_a_killed_sync_is_healed_by_the_next(tmp_path: Path) -> None:
+    folder = written(tmp_path / "pages", 60)
+    undisturbed = tmp_path / "undisturbed"
+    make_sync(str(folder), str(undisturbed / "index"), str(undisturbed / "staging")).run()
+    expected = contents(undisturbed)
+    disturbed = tmp_path / "disturbed"
+    for delay in (0.02, 0.15, 0.4):
+        process = start(folder, disturbed)
+        assert process.stdout
+        process.stdout.readline()
+        time.sleep(delay)
+        process.kill()
+        process.communicate()
+    make_sync(str(folder), str(disturbed / "index"), str(disturbed / "staging")).run()
+    assert contents(disturbed) == expected
+
+
+def test_syncs_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
+    folder = written(tmp_path / "pages", 40)
+    run = tmp_path / "run"
+    processes = [start(folder, run, source_id) for source_id in ("fake", "fake", "other")]
+    for process in processes:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+    alone = tmp_path / "alone"
+    for source_id in ("fake", "other"):
+        make_sync(str(folder), str(alone / "index"), str(alone / "staging"), source_id).run()
+        assert contents(run, source_id) == contents(alone, source_id)
