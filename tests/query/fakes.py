@@ -1,0 +1,91 @@
+"""An index in memory for the query tests, and passages to check answers against."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from include.lore.errors import LoreError
+from include.lore.protocols import Embedder
+from include.lore.types import PUBLIC, Chunk, Counts, Document, Hit
+
+
+def make_chunk(name: str, text: str, **changes: object) -> Chunk:
+    values: dict[str, object] = {
+        "id": f"chunk-{name}",
+        "document_id": f"docs:{name}",
+        "source_id": "docs",
+        "url": f"https://docs.example.com/{name}",
+        "title": f"Page {name}",
+        "headings": (),
+        "text": text,
+        "position": 0,
+        "start": 0,
+        "end": len(text),
+    }
+    return Chunk(**(values | changes))  # type: ignore[arg-type]
+
+
+def make_hit(name: str, text: str, score: float = 1.0, **changes: object) -> Hit:
+    return Hit(make_chunk(name, text, **changes), score)
+
+
+class MemoryIndex:
+    """Searches by cosine; records every search; a wording named in `failing` fails."""
+
+    def __init__(self, chunks: Sequence[Chunk], embedder: Embedder, failing: LoreError | None = None) -> None:
+        self.chunks = list(chunks)
+        self.searches: list[tuple[str, int, float, tuple[str, ...], tuple[str, ...]]] = []
+        self.threads: set[str] = set()
+        self.barrier: threading.Barrier | None = None
+        self._failing = failing
+        self._vectors = (
+            embedder.embed_documents([chunk.passage for chunk in chunks]) if chunks else np.zeros((0, 1), np.float32)
+        )
+
+    def search(
+        self,
+        text: str,
+        vector: np.ndarray,
+        limit: int,
+        alpha: float,
+        sources: Sequence[str] = (),
+        audiences: Sequence[str] = (PUBLIC,),
+    ) -> list[Hit]:
+        self.searches.append((text, limit, alpha, tuple(sources), tuple(audiences)))
+        self.threads.add(threading.current_thread().name)
+        if self.barrier:
+            self.barrier.wait(timeout=5)
+        if self._failing:
+            raise self._failing
+        hits = [
+            Hit(chunk, float(row @ vector), vector_score=float(row @ vector), vector=row)
+            for chunk, row in zip(self.chunks, self._vectors, strict=True)
+            if (not sources or chunk.source_id in sources) and set(chunk.audiences) & set(audiences)
+        ]
+        return sorted(hits, key=lambda hit: -hit.score)[:limit]
+
+    def document(self, document_id: str) -> Document | None:
+        return None
+
+    def count(self, source_id: str | None = None) -> Counts:
+        held = [chunk for chunk in self.chunks if source_id in (None, chunk.source_id)]
+        return Counts(len({chunk.document_id for chunk in held}), len(held), len(held))
+
+
+class ReversingReranker:
+    """Puts the last candidate first, so that its work is seen; or fails."""
+
+    name = "fake:reverse"
+
+    def __init__(self, failing: LoreError | None = None) -> None:
+        self.queries: list[str] = []
+        self._failing = failing
+
+    def rerank(self, query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
+        self.queries.append(query)
+        if self._failing:
+            raise self._failing
+        return list(reversed(hits))[:limit]
