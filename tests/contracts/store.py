@@ -1,0 +1,583 @@
+"""What every store must do. A store's test inherits `StoreContract` and says how it is opened.
+
+The opener is named, not passed, because some tests open the same index from other processes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from include.lore.errors import StoreError
+from include.lore.protocols import Store
+from include.lore.types import PUBLIC, Chunk, Counts, Entry, Failure, Hit, SourceState
+from tests.fakes import FakeEmbedder, make_document
+
+DIMENSIONS = 64
+EMBEDDER = FakeEmbedder(DIMENSIONS)
+
+HOSTILE = (
+    "",
+    "   \n\t ",
+    "the and of",
+    'say "unbalanced (',
+    "AND OR NOT + - && || ! ( ) { } [ ] ^ ~ * ? : \\ /",
+    "title:secret AND *",
+    "'; DROP TABLE chunks; --",
+    "it's \\' \\",
+    "nul \0 byte",
+    "lone \ud800 surrogate",
+    "emoji 😀 👩‍👩‍👧 é 日本語 \u202e \u200b",
+    "word " * 2_000,
+    "x" * 10_000,
+    " ".join(f"term{number}" for number in range(1_500)),
+    "{{ template }} %s %(x)s $1 ? :name `tick` --",
+)
+
+MakeStore = Callable[[], Store]
+
+
+def embed(text: str) -> np.ndarray:
+    return EMBEDDER.embed_query(text)
+
+
+def make_entry(
+    name: str, texts: Sequence[str], *, source_id: str = "fake", fingerprint: str = "1", **changes: object
+) -> Entry:
+    """A document whose chunks are the given texts."""
+    document = make_document(name, "\n".join(texts), source_id, **changes)
+    chunks, start = [], 0
+    for position, text in enumerate(texts):
+        identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{document.id}\n{text}".encode("utf-8", "replace").decode())
+        chunks.append(
+            Chunk(
+                id=str(identity),
+                document_id=document.id,
+                source_id=source_id,
+                url=document.url,
+                title=document.title,
+                headings=("Guide", f"Part {position}"),
+                text=text,
+                position=position,
+                start=start,
+                end=start + len(text),
+                audiences=document.audiences,
+                updated_at=document.updated_at,
+            )
+        )
+        start += len(text) + 1
+    vectors = EMBEDDER.embed_documents([chunk.embedded_text for chunk in chunks])
+    return Entry(document, fingerprint, tuple(chunks), vectors)
+
+
+def held(store: Store, entries: Sequence[Entry]) -> None:
+    """Assert that the store holds exactly these entries, to the letter and the bit."""
+    assert {document.id: document for document in store.documents()} == {
+        entry.document.id: entry.document for entry in entries
+    }
+    for entry in entries:
+        name = entry.document.id
+        assert store.document(name) == entry.document
+        assert store.chunks(name) == list(entry.chunks)
+        assert store.fingerprints(entry.document.source_id)[name] == entry.fingerprint
+    vectors = store.vectors_for([chunk.content_hash for entry in entries for chunk in entry.chunks])
+    for entry in entries:
+        for chunk, vector in zip(entry.chunks, entry.vectors, strict=True):
+            assert vectors[chunk.content_hash].dtype == np.float32
+            assert vectors[chunk.content_hash].tobytes() == vector.tobytes()
+    total = sum(len(entry.chunks) for entry in entries)
+    assert store.count() == Counts(len(entries), total, total)
+
+
+def texts(hits: Sequence[Hit]) -> list[str]:
+    return [hit.chunk.text for hit in hits]
+
+
+def open_named(opener: str, address: str) -> Store:
+    """Open a store by the name of a function, as another process does."""
+    module, _, function = opener.partition(":")
+    return getattr(importlib.import_module(module), function)(address)
+
+
+class StoreContract:
+    """Inherit, set `opener` ("module:function" of one string) and give the fixture `address` a fresh index each."""
+
+    opener: str
+
+    @pytest.fixture
+    def address(self) -> str:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def make_store(self, address: str) -> MakeStore:
+        """Each call opens the same index once more."""
+        return lambda: open_named(self.opener, address)
+
+    @pytest.fixture
+    def store(self, make_store: MakeStore) -> Store:
+        return make_store()
+
+    # -------------------------------------------------------------------------------------------- what is written
+
+    def test_a_store_that_was_never_written_to_is_empty(self, store: Store) -> None:
+        assert store.count() == store.count("fake") == Counts(0, 0, 0)
+        assert store.search("anything", embed("anything"), 10, 0.5) == []
+        assert store.document("fake:a") is None
+        assert store.chunks("fake:a") == []
+        assert list(store.documents()) == []
+        assert store.fingerprints("fake") == {}
+        assert store.vectors_for(["0" * 64]) == {}
+        assert store.state("fake") is None
+        assert store.states() == {}
+        assert store.delete("fake", ["fake:a"]) == 0
+        store.optimize()
+        store.replace([])
+        assert store.count() == Counts(0, 0, 0)
+
+    def test_everything_comes_back_as_it_was_given(self, store: Store, make_store: MakeStore) -> None:
+        full = make_entry(
+            "full",
+            ["First passage.", "Second, with\n\n```\ncode\n```"],
+            title='A "quoted" title — with 日本語',
+            format="markdown",
+            updated_at=datetime(2024, 2, 29, 12, 30, 15, 123456, tzinfo=UTC),
+            metadata={"labels": ["bug", "p1"], "votes": 3, "nested": {"open": True, "none": None, "float": 0.1}},
+            audiences=("team-a", PUBLIC),
+        )
+        full = replace(full, chunks=(replace(full.chunks[0], summary="What is embedded."), full.chunks[1]))
+        bare = make_entry("bare", [], url="", title="")
+        store.replace([full, bare])
+        held(store, [full, bare])
+        held(make_store(), [full, bare])
+
+    def test_a_moment_in_another_zone_is_the_same_moment(self, store: Store) -> None:
+        moment = datetime(2024, 6, 1, 9, 0, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+        store.replace([make_entry("a", ["Text."], updated_at=moment)])
+        document = store.document("fake:a")
+        assert document is not None
+        assert document.updated_at == moment
+        assert document.updated_at.utcoffset() == timedelta(0)
+
+    def test_writing_the_same_again_changes_nothing(self, store: Store) -> None:
+        entries = [make_entry(name, [f"{name} one", f"{name} two"]) for name in "abc"]
+        store.replace(entries)
+        store.replace(entries)
+        held(store, entries)
+
+    def test_a_replaced_document_keeps_no_chunk_of_before(self, store: Store) -> None:
+        other = make_entry("other", ["Untouched."])
+        store.replace([make_entry("a", ["kept", "changed", "dropped"]), other])
+        for words in (["kept", "new"], ["quite", "another", "kept"], [], ["back again"]):
+            entry = make_entry("a", words, fingerprint=str(words))
+            store.replace([entry])
+            held(store, [entry, other])
+            found = store.search("dropped changed", embed("dropped changed"), 50, 0.5)
+            assert {chunk.id for chunk in (*entry.chunks, *other.chunks)} == {hit.chunk.id for hit in found}
+
+    def test_many_entries_in_one_call(self, store: Store) -> None:
+        entries = [make_entry(f"d{number}", [f"text {number}"]) for number in range(600)]
+        store.replace(entries)
+        assert store.count() == Counts(600, 600, 600)
+        assert store.fingerprints("fake") == {entry.document.id: "1" for entry in entries}
+        assert len(list(store.documents())) == 600
+        assert len(store.vectors_for([entry.chunks[0].content_hash for entry in entries])) == 600
+        assert store.delete("fake", [entry.document.id for entry in entries[1:]]) == 599
+        held(store, entries[:1])
+
+    def test_deleting_removes_documents_with_their_chunks(self, store: Store) -> None:
+        a, b, c = (make_entry(name, [f"{name} one", f"{name} two"]) for name in "abc")
+        store.replace([a, b, c])
+        assert store.delete("fake", ["fake:a", "fake:c", "fake:unknown", "fake:a"]) == 2
+        held(store, [b])
+        assert store.delete("fake", ["fake:a"]) == 0
+        assert store.vectors_for([a.chunks[0].content_hash]) == {}
+
+    def test_sources_are_kept_apart(self, store: Store) -> None:
+        mine = make_entry("a", ["shared words"], source_id="mine")
+        theirs = make_entry("a", ["shared words", "more"], source_id="theirs")
+        store.replace([mine, theirs])
+        assert store.count("mine") == Counts(1, 1, 1)
+        assert store.count("theirs") == Counts(1, 2, 2)
+        assert store.count() == Counts(2, 3, 3)
+        assert store.fingerprints("mine") == {"mine:a": "1"}
+        assert list(store.documents("theirs")) == [theirs.document]
+        assert store.delete("mine", ["theirs:a"]) == 0
+        assert store.count() == Counts(2, 3, 3)
+
+    def test_only_known_hashes_have_vectors(self, store: Store) -> None:
+        entry = make_entry("a", ["one", "two"])
+        store.replace([entry])
+        known = entry.chunks[1].content_hash
+        found = store.vectors_for([known, "f" * 64, "it's", known])
+        assert list(found) == [known]
+        assert np.array_equal(found[known], entry.vectors[1])
+
+    def test_states_are_remembered(self, store: Store, make_store: MakeStore) -> None:
+        state = SourceState(
+            "it's",
+            cursor='{"page": 3}',
+            status="warning",
+            synced_at=datetime(2024, 5, 6, 7, 8, 9, 10, tzinfo=UTC),
+            failures=(Failure("it's:x", "no charset fits"),),
+            report={"new": 3, "seconds": 1.5, "by kind": {"html": 2}},
+        )
+        store.save_state(SourceState("it's", cursor="old"))
+        store.save_state(state)
+        store.save_state(SourceState("other"))
+        assert make_store().state("it's") == state
+        assert store.states() == {"it's": state, "other": SourceState("other")}
+        assert store.state("unknown") is None
+
+    @pytest.mark.parametrize("text", HOSTILE)
+    def test_any_text_can_be_stored_found_and_removed(self, store: Store, text: str) -> None:
+        bystander = make_entry("bystander", ["innocent"])
+        entry = make_entry(text, [text], title=text, url=text, metadata={text: text}, fingerprint=text[:50])
+        store.replace([entry, bystander])
+        assert store.count() == Counts(2, 2, 2)
+        document = store.document(entry.document.id)
+        assert document is not None
+        clean = text.replace("\ud800", "\ufffd")
+        assert document.text == document.title == clean
+        assert document.metadata == {text: text}
+        assert [chunk.text for chunk in store.chunks(entry.document.id)] == [clean]
+        assert store.delete("fake", [entry.document.id]) == 1
+        held(store, [bystander])
+
+    @pytest.mark.parametrize("spoil", ["chunk twice", "document twice", "shape", "count", "not finite", "metadata"])
+    def test_what_cannot_be_stored_is_refused_before_anything_is_written(self, store: Store, spoil: str) -> None:
+        good, bad = make_entry("good", ["good"]), make_entry("bad", ["one", "two"])
+        match spoil:
+            case "chunk twice":
+                bad = replace(bad, chunks=(bad.chunks[0], replace(bad.chunks[1], id=bad.chunks[0].id)))
+            case "document twice":
+                good = replace(make_entry("bad", ["other"]))
+            case "shape":
+                bad = replace(bad, vectors=bad.vectors[:, :-1])
+            case "count":
+                bad = replace(bad, vectors=bad.vectors[:1])
+            case "not finite":
+                bad = replace(bad, vectors=np.full_like(bad.vectors, np.nan))
+            case "metadata":
+                bad = replace(bad, document=replace(bad.document, metadata={"when": datetime(2024, 1, 1, tzinfo=UTC)}))
+        with pytest.raises(StoreError, match="bad"):
+            store.replace([good, bad])
+        assert store.count() == Counts(0, 0, 0)
+
+    # --------------------------------------------------------------------------------------------- what is found
+
+    @pytest.fixture(params=["fresh", "optimized", "half"])
+    def library(self, store: Store, request: pytest.FixtureRequest) -> Store:
+        """Thirty documents, not indexed yet, all indexed, or some of each."""
+        entries = [
+            make_entry(f"d{number:02}", [f"filler{number} common", f"topic{number} common words"])
+            for number in range(28)
+        ]
+        entries += [make_entry("walk", ["Deployments were running overnight"]), make_entry("cafe", ["Café terraces"])]
+        store.replace(entries[:20])
+        if request.param == "half":
+            store.optimize()
+        store.replace(entries[20:])
+        if request.param == "optimized":
+            store.optimize()
+        return store
+
+    def test_by_vector_the_ranking_is_that_of_the_cosines(self, library: Store) -> None:
+        query = embed("topic3 common words filler7")
+        everything = {
+            chunk.id: float(embed(chunk.embedded_text) @ query)
+            for document in library.documents()
+            for chunk in library.chunks(document.id)
+        }
+        hits = library.search("ignored", query, 10, 1.0)
+        best = sorted(everything.values(), reverse=True)[:10]
+        assert [hit.vector_score for hit in hits] == pytest.approx(best, abs=1e-5)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        for hit in hits:
+            assert hit.vector_score == pytest.approx(everything[hit.chunk.id], abs=1e-5)
+
+    @pytest.mark.parametrize("query", ["deployment run", "DEPLOYED", "overnight?", "(running)"])
+    def test_keywords_match_by_their_stem_in_any_case(self, library: Store, query: str) -> None:
+        hits = library.search(query, None, 5, 0.0)
+        assert texts(hits) == ["Deployments were running overnight"]
+        assert hits[0].keyword_score is not None
+        assert hits[0].keyword_score > 0
+        assert hits[0].vector_score is None
+
+    def test_keywords_are_read_from_title_and_headings_too(self, store: Store) -> None:
+        entry = make_entry("a", ["body"], title="Kubernetes operator")
+        store.replace([entry, make_entry("b", ["body"], title="Else")])
+        assert {hit.chunk.document_id for hit in store.search("kubernetes", None, 5, 0.0)} == {"fake:a"}
+        assert {hit.chunk.document_id for hit in store.search("guide", None, 5, 0.0)} == {"fake:a", "fake:b"}
+
+    def test_rarer_words_count_more(self, library: Store) -> None:
+        hits = library.search("common topic5", None, 10, 0.0)
+        assert texts(hits)[0] == "topic5 common words"
+        assert len(hits) == 10
+
+    def test_stop_words_alone_find_nothing_by_keyword(self, library: Store) -> None:
+        assert library.search("were the of", None, 5, 0.0) == []
+
+    def test_fusion_takes_from_both_and_prefers_what_both_find(self, store: Store) -> None:
+        store.replace(
+            [
+                make_entry("both", ["alpha beta gamma"], title="t"),
+                make_entry("word", ["alpha " + "noise " * 40], title="t"),
+                make_entry("near", ["beta gamma"], title="t"),
+                make_entry("faint", ["alpha " + "noise " * 90], title="t"),
+                *(make_entry(f"far{number}", [f"else{number} " * 20], title="t") for number in range(20)),
+            ]
+        )
+        query = embed("t Guide Part 0 alpha beta gamma")
+        assert store.search("alpha", query, 3, 0.5)[0].chunk.document_id == "fake:both"
+        assert [hit.chunk.document_id for hit in store.search("alpha", query, 2, 0.99)] == ["fake:both", "fake:near"]
+        assert [hit.chunk.document_id for hit in store.search("alpha", query, 2, 0.01)] == ["fake:both", "fake:word"]
+
+    @pytest.mark.parametrize("alpha", [0.0, 0.3, 0.5, 1.0])
+    def test_every_hit_carries_its_vector_and_its_cosine(self, library: Store, alpha: float) -> None:
+        query = embed("topic3 overnight")
+        hits = library.search("overnight café topic3", query, 8, alpha)
+        assert hits
+        for hit in hits:
+            assert hit.vector is not None
+            assert hit.vector.tobytes() == embed(hit.chunk.embedded_text).tobytes()
+            assert hit.vector_score == pytest.approx(float(hit.vector @ query), abs=1e-5)
+        assert len({hit.chunk.id for hit in hits}) == len(hits)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        if alpha < 1:
+            assert any(hit.keyword_score for hit in hits)
+
+    @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+    def test_the_limit_holds_and_may_be_larger_than_the_store(self, library: Store, alpha: float) -> None:
+        query = embed("common")
+        assert len(library.search("common", query, 7, alpha)) == 7
+        assert len(library.search("common", query, 1_000, alpha)) == (56 if alpha == 0 else 58)
+        assert library.search("common", query, 0, alpha) == []
+
+    @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+    def test_the_same_search_gives_the_same_order(self, library: Store, alpha: float) -> None:
+        first = library.search("common words", embed("common words"), 30, alpha)
+        again = library.search("common words", embed("common words"), 30, alpha)
+        assert [(hit.chunk.id, hit.score) for hit in first] == [(hit.chunk.id, hit.score) for hit in again]
+        assert first == sorted(first, key=lambda hit: (-hit.score, hit.chunk.id))
+
+    @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+    def test_filters_act_before_the_limit(self, store: Store, alpha: float) -> None:
+        crowd = [make_entry(f"c{number}", ["needle"], source_id="crowd", title="needle") for number in range(40)]
+        few = [make_entry(f"f{number}", ["needle among hay"], source_id="it's") for number in range(3)]
+        store.replace([*crowd, *few])
+        hits = store.search("needle", embed("needle"), 10, alpha, sources=["it's"])
+        assert {hit.chunk.document_id for hit in hits} == {"it's:f0", "it's:f1", "it's:f2"}
+        assert len(store.search("needle", embed("needle"), 50, alpha, sources=["it's", "crowd"])) == 43
+        assert store.search("needle", embed("needle"), 10, alpha, sources=["unknown"]) == []
+
+    @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+    @pytest.mark.parametrize("optimized", [True, False])
+    def test_nobody_sees_what_is_not_for_them(self, store: Store, alpha: float, optimized: bool) -> None:
+        for name, audiences in {"p": (PUBLIC,), "a": ("team-a",), "ab": ("team-a", "o'b"), "none": ()}.items():
+            store.replace([make_entry(name, ["secret plan"], audiences=audiences)])
+        if optimized:
+            store.optimize()
+
+        def seen(*audiences: str) -> set[str]:
+            hits = store.search("secret plan", embed("secret plan"), 10, alpha, audiences=audiences)
+            return {hit.chunk.document_id.removeprefix("fake:") for hit in hits}
+
+        assert seen(PUBLIC) == {"p"}
+        assert seen("team-a") == {"a", "ab"}
+        assert seen("o'b", PUBLIC) == {"ab", "p"}
+        assert seen("nobody") == set()
+        assert seen() == set()
+
+    def test_a_hostile_query_is_plain_words(self, library: Store) -> None:
+        for text in HOSTILE:
+            for alpha in (0.0, 0.5, 1.0):
+                library.search(text, embed(text.replace("\ud800", "")), 5, alpha)
+            found = library.search(f"{text[:8_000]} overnight", None, 100, 0.0)
+            assert "Deployments were running overnight" in texts(found)
+
+    def test_optimizing_changes_nothing_that_is_held(self, store: Store) -> None:
+        entries = [make_entry(f"d{number}", [f"text {number}", "more"]) for number in range(100)]
+        store.replace(entries)
+        store.optimize()
+        store.delete("fake", [entry.document.id for entry in entries[50:]])
+        store.replace([make_entry("d0", ["rewritten"], fingerprint="2")])
+        store.optimize()
+        store.optimize()
+        held(store, [make_entry("d0", ["rewritten"], fingerprint="2"), *entries[1:50]])
+        assert texts(store.search("rewritten", None, 5, 0.0)) == ["rewritten"]
+        assert store.search("99", None, 5, 0.0) == []
+
+    # -------------------------------------------------------------------------------------------------- together
+
+    def test_another_handle_sees_what_was_written(self, make_store: MakeStore) -> None:
+        reader, writer = make_store(), make_store()
+        assert reader.count() == Counts(0, 0, 0)
+        for number in range(3):
+            writer.replace([make_entry(f"d{number}", [f"text{number}"])])
+            assert reader.count() == Counts(number + 1, number + 1, number + 1)
+            assert texts(reader.search(f"text{number}", None, 5, 0.0)) == [f"text{number}"]
+        writer.optimize()
+        writer.delete("fake", ["fake:d0"])
+        assert reader.document("fake:d0") is None
+        assert reader.search("text0", None, 5, 0.0) == []
+
+    def test_threads_share_one_store(self, store: Store) -> None:
+        def write(thread: int) -> None:
+            for number in range(3):
+                store.replace([make_entry(f"t{thread}", [f"thread {thread} version {number}"]), make_entry("x", ["x"])])
+                assert store.search("thread", embed("thread"), 10, 0.5)
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(4)))
+        held(
+            store,
+            [
+                *(make_entry(f"t{thread}", [f"thread {thread} version 2"]) for thread in range(4)),
+                make_entry("x", ["x"]),
+            ],
+        )
+
+    def test_two_processes_write_the_same_documents(self, store: Store, address: str) -> None:
+        """Nothing is doubled, and a reader meanwhile never misses a document that was there before."""
+        stable = rewritten(0)
+        store.replace(stable)
+        missing: list[str] = []
+        stop = threading.Event()
+
+        def read() -> None:
+            while not stop.is_set():
+                for entry in stable:
+                    name = entry.document.id
+                    ids = {chunk.id for chunk in store.chunks(name)}
+                    versions = [{chunk.id for chunk in stage[name]} for stage in STAGES]
+                    if store.document(name) is None or not any(version <= ids for version in versions):
+                        missing.append(name)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            with Workers(self.opener, address, count=2) as workers:
+                for number in range(4):
+                    workers.tell_all(f"rewrite {number}")
+                    workers.wait_all()
+        finally:
+            stop.set()
+            reader.join()
+        assert missing == []
+        held(store, rewritten(3))
+
+    def test_a_killed_write_is_healed_by_writing_again(self, store: Store, address: str, make_store: MakeStore) -> None:
+        old, new = rewritten(0), rewritten(1)
+        moments = random.Random(3)
+        with Workers(self.opener, address, count=5) as workers:
+            for worker in range(5):
+                store.replace(old)
+                workers.tell(worker, "rewrite 1 slowly")
+                workers.wait(worker)  # it has begun
+                time.sleep(moments.uniform(0.0, 0.12))
+                workers.kill(worker)
+                fingerprints = store.fingerprints("fake")
+                for before, after in zip(old, new, strict=True):
+                    name = after.document.id
+                    chunks = {chunk.id for chunk in store.chunks(name)}
+                    assert chunks >= {chunk.id for chunk in before.chunks} or chunks >= {c.id for c in after.chunks}
+                    if fingerprints[name] == after.fingerprint:
+                        assert store.document(name) == after.document
+                        assert store.chunks(name) == list(after.chunks)
+                store.replace(new)
+                held(store, new)
+                store.optimize()
+        held(make_store(), new)
+
+
+# ------------------------------------------------------------------------------------------------- other processes
+
+
+def rewritten(stage: int) -> list[Entry]:
+    """Twelve documents that differ from stage to stage, sharing some chunks, and at stage 0 with other lengths."""
+    return [
+        make_entry(
+            f"d{number}",
+            [
+                "kept",
+                *(f"stage {stage} passage {position} of {number}" for position in range(1 + (stage + number) % 4)),
+            ],
+            fingerprint=f"stage {stage}",
+        )
+        for number in range(12)
+    ]
+
+
+STAGES = [{entry.document.id: entry.chunks for entry in rewritten(stage)} for stage in range(4)]
+
+
+class Workers:
+    """Processes that each hold the store open and write when told to."""
+
+    def __init__(self, opener: str, address: str, count: int) -> None:
+        command = [sys.executable, "-m", "tests.contracts.store", opener, address]
+        self._processes = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
+        ]
+
+    def __enter__(self) -> Workers:
+        self.wait_all()  # each says that it has opened the store
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.kill()
+            process.communicate()
+
+    def tell(self, worker: int, command: str) -> None:
+        stdin = self._processes[worker].stdin
+        assert stdin is not None
+        stdin.write(command + "\n")
+        stdin.flush()
+
+    def wait(self, worker: int) -> None:
+        stdout = self._processes[worker].stdout
+        assert stdout is not None
+        assert stdout.readline() == "done\n"
+
+    def tell_all(self, command: str) -> None:
+        for worker in range(len(self._processes)):
+            self.tell(worker, command)
+
+    def wait_all(self) -> None:
+        for worker in range(len(self._processes)):
+            self.wait(worker)
+
+    def kill(self, worker: int) -> None:
+        self._processes[worker].kill()
+        self._processes[worker].wait()
+
+
+def work(opener: str, address: str, commands: Iterator[str]) -> None:
+    """Obey lines such as "rewrite 2": write the documents of that stage; "slowly": one by one, said to begin."""
+    store = open_named(opener, address)
+    store.count()
+    print("done", flush=True)
+    for command in commands:
+        stage, slowly = int(command.split()[1]), command.rstrip().endswith("slowly")
+        if slowly:
+            print("done", flush=True)
+        for piece in [[entry] for entry in rewritten(stage)] if slowly else [rewritten(stage)]:
+            store.replace(piece)
+        print("done", flush=True)
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], sys.argv[2], iter(sys.stdin))

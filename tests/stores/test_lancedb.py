@@ -1,0 +1,177 @@
+"""The embedded store, held to the contract, and what is its own: the folder, the lock, errors in words."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
+from include.lore.stores.lance_folder import LOCK_FILE
+from include.lore.stores.lancedb import LanceStore
+from include.lore.types import Counts, SourceState
+from tests.contracts.store import DIMENSIONS, StoreContract, embed, held, make_entry, texts
+
+
+def open_store(address: str) -> LanceStore:
+    return LanceStore(address, embedder_name="fake:words", dimensions=DIMENSIONS)
+
+
+class TestLanceStore(StoreContract):
+    opener = "tests.stores.test_lancedb:open_store"
+
+    @pytest.fixture
+    def address(self, tmp_path: Path) -> str:
+        return str(tmp_path / "new" / "index")
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return str(tmp_path / "it's" / "index")
+
+
+def test_reading_makes_nothing_on_disk(address: str) -> None:
+    store = open_store(address)
+    store.search("x", embed("x"), 5, 0.5)
+    store.count()
+    store.optimize()
+    store.delete("fake", ["fake:a"])
+    assert not Path(address).exists()
+
+
+def test_importing_the_store_loads_neither_lancedb_nor_numpy() -> None:
+    heavy = "lancedb", "pyarrow", "numpy"
+    code = f"import sys, include.lore.stores.lancedb; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("uri", ["s3://bucket/index", "gs://bucket/index", "db://project"])
+def test_a_remote_index_is_refused(uri: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"lock.*LORE_INDEX_URI"):
+        open_store(uri)
+
+
+@pytest.mark.parametrize(("name", "dimensions"), [("other:model", DIMENSIONS), ("fake:words", 32)])
+def test_an_index_of_another_embedder_is_refused_and_left_alone(address: str, name: str, dimensions: int) -> None:
+    entry, empty = make_entry("a", ["text"]), make_entry("b", [])
+    early = LanceStore(address, embedder_name=name, dimensions=dimensions)  # there is nothing yet to disagree with
+    open_store(address).replace([entry])
+    with pytest.raises(IndexMismatchError) as caught:
+        LanceStore(address, embedder_name=name, dimensions=dimensions)
+    for part in ("fake:words", name, str(DIMENSIONS), str(dimensions), "LORE_INDEX_URI", "lore sync --all"):
+        assert part in str(caught.value)
+    with pytest.raises(IndexMismatchError):
+        early.replace([empty])
+    with pytest.raises(IndexMismatchError):
+        early.count()
+    held(open_store(address), [entry])
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("not a folder")
+    with pytest.raises(StoreError, match="is a file, not a folder"):
+        open_store(str(tmp_path / "index"))
+    below = open_store(str(tmp_path / "index" / "below"))
+    with pytest.raises(StoreError, match="Could not write to the index"):
+        below.replace([make_entry("a", ["text"])])
+
+
+@pytest.mark.parametrize("table", ["state", "documents", "chunks_1"])
+def test_a_damaged_index_is_an_error_in_words(address: str, table: str) -> None:
+    open_store(address).replace([make_entry("a", ["text"])])
+    for version in (Path(address) / f"{table}.lance" / "_versions").iterdir():
+        version.write_bytes(b"garbage")
+    with pytest.raises(StoreError, match="Could not open the index in"):
+        open_store(address)
+
+
+def test_data_files_that_are_gone_are_an_error_in_words(address: str) -> None:
+    store = open_store(address)
+    store.replace([make_entry("a", ["text"])])
+    shutil.rmtree(Path(address) / "chunks_1.lance" / "data")
+    with pytest.raises(StoreError, match="Could not search the index in"):
+        open_store(address).search("text", embed("text"), 5, 0.5)
+
+
+def test_an_index_whose_making_was_cut_off_is_completed(address: str) -> None:
+    entry = make_entry("a", ["text"])
+    open_store(address).save_state(SourceState("fake"))
+    shutil.rmtree(Path(address) / "chunks_1.lance")
+    store = open_store(address)
+    assert store.count() == Counts(0, 0, 0)
+    store.replace([entry])
+    held(store, [entry])
+
+
+def test_an_index_that_is_removed_meanwhile_is_made_again(address: str) -> None:
+    entry, reader = make_entry("a", ["text"]), open_store(address)
+    writer = open_store(address)
+    writer.replace([entry])
+    assert reader.count() == Counts(1, 1, 1)
+    shutil.rmtree(address)
+    with pytest.raises(StoreError) as caught:
+        reader.count()
+    assert caught.value.retryable
+    assert reader.count() == Counts(0, 0, 0)
+    writer.replace([entry])
+    held(reader, [entry])
+
+
+def test_a_write_waits_for_the_lock_and_gives_up_in_time(address: str) -> None:
+    from filelock import FileLock
+
+    store = LanceStore(address, embedder_name="fake:words", dimensions=DIMENSIONS, lock_timeout=0.05)
+    store.replace([make_entry("a", ["text"])])
+    with FileLock(Path(address) / LOCK_FILE):
+        with pytest.raises(StoreError, match="Another process") as caught:
+            store.replace([make_entry("b", ["text"])])
+        assert caught.value.retryable
+        assert texts(store.search("text", embed("text"), 5, 0.5)) == ["text"]  # readers never wait
+    store.replace([make_entry("b", ["text"])])
+    assert store.count() == Counts(2, 2, 2)
+
+
+def test_readers_see_the_old_chunks_or_the_new_never_both(address: str) -> None:
+    store, other = open_store(address), open_store(address)
+    stages = [make_entry("a", [f"{word} {number}" for number in range(6)]) for word in ("old", "new")]
+    store.replace(stages[:1])
+    stop = threading.Event()
+
+    def write() -> None:
+        for number in range(1, 12):
+            store.replace([stages[number % 2]])
+        stop.set()
+
+    seen = []
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        while not stop.is_set() and not writing.done():
+            seen.append(other.chunks("fake:a"))
+        writing.result()
+    allowed = [list(stage.chunks) for stage in stages]
+    assert len(seen) > 5
+    assert all(chunks in allowed for chunks in seen)
+
+
+def test_a_vector_that_does_not_fit_is_refused(address: str) -> None:
+    store = open_store(address)
+    store.replace([make_entry("a", ["text"])])
+    with pytest.raises(StoreError, match="shape"):
+        store.search("text", np.ones(DIMENSIONS + 1, np.float32), 5, 0.5)
+    with pytest.raises(StoreError, match="needs a vector"):
+        store.search("text", None, 5, 0.5)
+
+
+def test_a_document_without_direction_does_not_disturb(address: str) -> None:
+    store = open_store(address)
+    entry = make_entry("zero", ["overnight"])
+    store.replace([make_entry("a", ["text"]), type(entry)(entry.document, "1", entry.chunks, entry.vectors * 0)])
+    hits = store.search("overnight", embed("text"), 5, 0.5)
+    assert {hit.chunk.text for hit in hits} == {"overnight", "text"}
+    assert {hit.chunk.text: hit.vector_score for hit in hits}["overnight"] == 0.0
