@@ -2,8 +2,8 @@
 
 Where an answer is read was chosen for what Airflow 3.3 can show: a task cannot write the note of its own run, XComs
 lose their line breaks, and human-in-the-loop pages (which do render Markdown) hold the run until somebody responds.
-The log is what the UI opens first; it keeps lines and turns addresses into links. The buttons `Source 1` … above it lead
-to the cited pages, and `return_value` is the answer as JSON for programs.
+The log is what the UI opens first; it keeps lines and turns addresses into links. The buttons `Source 1` … above it
+lead to the cited pages, and `return_value` is the answer as JSON for programs.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ def make_ask_dag(declarations: Sequence[Declaration] = ()) -> DAG:
         doc_md=HELP,
         default_args={"owner": "lore", **RETRIES, "retries": 1, "retry_delay": timedelta(seconds=5)},
         params={"question": _question_param(), "sources": _sources_param(declarations)},
+        auto_register=False,
     ) as dag:
         AskOperator(task_id="answer", doc_md="Its log is the answer; the buttons open the cited pages.")
     return dag

@@ -12,7 +12,7 @@ logs by Airflow itself, and nothing here is logged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Connection
 from airflow.sdk.exceptions import AirflowNotFoundException
@@ -36,7 +36,8 @@ def settings_in_airflow() -> Settings:
 
     Raises ConfigurationError as `load_settings` does.
     """
-    return load_settings(**dict(_overrides()))
+    overrides: dict[str, Any] = dict(_overrides())
+    return load_settings(**overrides)
 
 
 def _overrides() -> Iterator[tuple[str, str]]:

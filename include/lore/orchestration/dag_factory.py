@@ -6,6 +6,7 @@ XCom carries paths of shards and small reports, never documents.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ def make_ingest_dags(folder: Path) -> IngestDags:
     for declaration in declarations.valid:
         try:
             dag = make_ingest_dag(declaration)
-            dag.validate()
+            dag.validate()  # type: ignore[no-untyped-call]
             dags.append(dag)
         except Exception as error:  # Airflow's own limits, such as the length of a tag; the others must load
             broken.append(
@@ -84,6 +85,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
         tags=sorted({"lore", "ingest", declaration.kind, *declaration.tags}),
         doc_md=_describe(declaration),
         default_args={"owner": declaration.owner, **RETRIES},
+        auto_register=False,  # a DAG belongs to the file that names it, not to every file that makes one
     ) as dag:
 
         @task(doc_md="Reads what changed in the source and stages it as compressed shards; returns their paths.")
@@ -100,8 +102,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             max_active_tis_per_dag=INDEX_TASKS_AT_ONCE,
         )
         def index(shard: str) -> dict[str, Any]:
-            report: dict[str, Any] = _sync(declaration).index(shard).to_json()
-            return report
+            return _plain(_sync(declaration).index(shard).to_json())
 
         # none_failed: with nothing changed there are no shards and `index` is skipped, yet deletions must be seen;
         # after a shard that failed the source is not as it was read, and nothing may be removed or called done.
@@ -116,9 +117,9 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             shard_reports = [ShardReport.from_json(report) for report in reports or ()]
             report = _sync(declaration).reconcile(extraction, shard_reports)
             log.info(report.summary())
-            result: dict[str, Any] = report.to_json()
-            shown = result.get("failures", [])[:FAILURES_SHOWN]
-            get_current_context()["outlet_events"][asset].extra = {**result, "failures": shown}
+            result = _plain(report.to_json())
+            shown = {**result, "failures": result["failures"][:FAILURES_SHOWN]}
+            get_current_context()["outlet_events"][asset].extra = shown
             return result
 
         @task(
@@ -133,9 +134,10 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
                 log.warning("%s: %s", failure["document_id"], failure["reason"])
             raise AirflowSkipException(f"{len(report['failures'])} documents could not be indexed; see the lines above")
 
-        shards = extract()
-        reports = index.expand(shard=shards)
-        all_documents_indexed(reconcile(shards["extraction"], reports))
+        shards: Any = extract()  # from here on the calls give references to XComs, not the values
+        reports: Any = index.expand(shard=shards)
+        report: Any = reconcile(shards["extraction"], reports)
+        all_documents_indexed(report)
     return dag
 
 
@@ -154,6 +156,12 @@ def _sync(declaration: Declaration) -> Sync:
     return make_sync(declaration, settings, embedder=shared_embedder(settings))
 
 
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Lists for tuples: Airflow would wrap a tuple in the name of its class, and other readers could not use it."""
+    plain: dict[str, Any] = json.loads(json.dumps(values))
+    return plain
+
+
 def _instance(context: Any) -> RuntimeTaskInstanceProtocol:
     instance: RuntimeTaskInstanceProtocol = context["ti"]
     return instance
@@ -165,7 +173,8 @@ def _describe(declaration: Declaration) -> str:
     rows = [f"| {name} | {_cell(value)} |" for name, value in values.items()]
     head = f"# {declaration.title}\n\n{declaration.description}".strip()
     table = "\n".join(["| key | value |", "| --- | --- |", f"| kind | {declaration.kind} |", *rows])
-    return f"{head}\n\n{table}\n\nWhere a document could not be indexed, the run ends with `all_documents_indexed` skipped."
+    foot = "A run that left documents out ends with `all_documents_indexed` skipped; its log names them."
+    return f"{head}\n\n{table}\n\n{foot}"
 
 
 def _cell(value: object) -> str:

@@ -128,9 +128,6 @@ def _make_database(home: Path) -> None:
     """Create or upgrade it; the check alone takes seconds, so that a mark spares it while Airflow stays the same."""
     mark = home / f"database-{version('apache-airflow-core')}"
     if mark.exists() and (home / "airflow.db").exists():
-        import airflow.models
-
-        airflow.models.import_all_models()
         return
     from airflow.utils.db import initdb
 
