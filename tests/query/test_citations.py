@@ -16,7 +16,9 @@ from tests.query.fakes import make_hit
 
 KNOWN = "https://docs.example.com/guide"
 PASSAGES = [
-    make_hit("guide", "Read <https://ok.example.org/x_(y)> or https://ok.example.org/z#part, mail help@ok.example.org."),
+    make_hit(
+        "guide", "Read <https://ok.example.org/x_(y)> or https://ok.example.org/z#part, mail help@ok.example.org."
+    ),
     make_hit("two", "See [the list](https://ok.example.org/list?a=1&b=2). Run `curl https://api.example.com/v1`."),
     make_hit("three", "A link [of the page itself](../other.md), and [a trap](javascript:steal())."),
 ]

@@ -9,9 +9,19 @@ from include.lore.protocols import ChatModel
 from include.lore.query.citations import clean_quote
 from include.lore.query.prompts import load_prompt
 from include.lore.query.quotes import excerpt
+from include.lore.query.words import content_words
 from include.lore.types import Chunk, Hit, Message
 
-__all__ = ["EMPTY_INDEX", "NOTHING_FOUND", "NO_MODEL", "UNCITED", "quoted_answer", "small_talk", "written_answer"]
+__all__ = [
+    "EMPTY_INDEX",
+    "NOTHING_FOUND",
+    "NO_MODEL",
+    "UNCITED",
+    "quoted_answer",
+    "small_talk",
+    "worth_quoting",
+    "written_answer",
+]
 
 SOURCES_CHARACTERS = 12_000
 """How much of the sources' text the model is given, about 3,000 tokens; the passages share it evenly."""
@@ -55,13 +65,22 @@ def small_talk(chat_model: ChatModel, question: str) -> Iterator[str]:
     return _bounded(chat_model.stream([Message("system", load_prompt("small_talk")), Message("user", question)]))
 
 
-def quoted_answer(question: str, passages: Sequence[Hit]) -> str:
-    """The best passages as block quotes, each with its `[n]` and where it stands."""
+def worth_quoting(question: str, passages: Sequence[Hit]) -> tuple[int, ...]:
+    """The numbers of the passages to quote: the best, and the next that hold half as many of the question's words."""
+    wanted = set(content_words(question))
+    shared = [len(wanted & set(content_words(hit.chunk.passage))) for hit in passages]
+    numbers = [number for number, words in enumerate(shared, start=1) if number == 1 or words * 2 >= max(shared)]
+    return tuple(numbers[:QUOTED_PASSAGES])
+
+
+def quoted_answer(question: str, passages: Sequence[Hit], numbers: Sequence[int]) -> str:
+    """These passages as block quotes, each with its `[n]` and where it stands."""
     quotes = []
-    for number, hit in enumerate(passages[:QUOTED_PASSAGES], start=1):
-        text = clean_quote(excerpt(hit.chunk.text, question, QUOTED_CHARACTERS), passages)
+    for number in numbers:
+        chunk = passages[number - 1].chunk
+        text = clean_quote(excerpt(chunk.text, question, QUOTED_CHARACTERS), passages)
         quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
-        quotes.append(f"{quoted}\n\n— *{clean_quote(_place(hit.chunk), passages)}* [{number}]")
+        quotes.append(f"{quoted}\n\n— *{clean_quote(_place(chunk), passages)}* [{number}]")
     return "\n\n".join(quotes)
 
 
@@ -76,7 +95,7 @@ def _request(question: str, passages: Sequence[Hit]) -> str:
 
 
 def _source(number: int, chunk: Chunk, limit: int) -> str:
-    title = re.sub(r"[\s<>\"]+", " ", " > ".join((chunk.title, *chunk.headings))).strip()[:200]
+    title = re.sub(r"[\s<>\"]+", " ", " › ".join((chunk.title, *chunk.headings))).strip()[:200]
     dated = f' updated="{chunk.updated_at:%Y-%m-%d}"' if chunk.updated_at else ""
     text = chunk.text if len(chunk.text) <= limit else chunk.text[:limit].rpartition(" ")[0] + " …"
     return f'<source number="{number}" title="{title}"{dated}>\n{_as_data(text.strip())}\n</source>'

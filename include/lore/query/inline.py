@@ -57,6 +57,7 @@ _DESTINATION = re.compile(
 )
 _CONTAINERS = re.compile(r"(?:\s|>|[-*+]\s|\d{1,9}[.)]\s)*")
 _DEFINITION = re.compile(r"\[(?P<label>[^\[\]]+)\]:\s*<?(?P<destination>[^\s<>]+)>?\s*(?:[\"'(].*)?$")
+_BRACKET_OR_CODE = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|`+|[\[\]]")
 _REFERENCE = re.compile(r"\[([^\[\]]*)\]")
 _INDEXED = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]\s]*\])*$")
 _INDEX_GOES_ON = re.compile(r"\.[a-z_]|\[[a-z\"']|\s*=[^=]")
@@ -105,6 +106,7 @@ class _Scan:
         self.at_start = at_start
         self.quoting = quoting
         self.kept: set[int] = set()
+        self._pairs = _bracket_pairs(line)
         self.position = 0
         self.depth = 0
         self._text = ""  # prose since the last code span; what may not be touched any more is in _parts
@@ -155,8 +157,9 @@ class _Scan:
         valid = [number for number in numbers if 1 <= number <= self.passages]
         self.findings.dropped_citations.extend(str(number) for number in numbers if number not in valid)
         self.kept.update(valid)
+        leads = self._only_containers(self._text)
         self._write("".join(f"[{number}]" for number in valid))
-        self._skip_target()
+        self._skip_target(leads)
         if not valid:
             self._close_gap()
 
@@ -174,8 +177,11 @@ class _Scan:
         self._seal(f"`{name[0]}{token}`")
         return True
 
-    def _skip_target(self) -> None:
-        """A citation is linked by whoever shows the answer: leave out a target that the model gave it."""
+    def _skip_target(self, leads: bool) -> None:
+        """A citation is linked by whoever shows the answer: leave out a target that the model gave it.
+
+        The citation `leads` when the line starts with it; then a colon after it would define a reference.
+        """
         if self.line.startswith("(", self.position):
             destination = _DESTINATION.match(self.line, self.position)
             if destination:
@@ -183,7 +189,7 @@ class _Scan:
                 self.position = destination.end()
             else:
                 self._write(" ")
-        elif self.line.startswith(":", self.position) and self._only_containers(self._text.rpartition("[")[0]):
+        elif leads and self.line.startswith(":", self.position):
             self.position += 1
 
     def _close_gap(self) -> None:
@@ -211,8 +217,8 @@ class _Scan:
             self._write("!")  # an exclamation, then a citation
             self.position = start - 1
             return
-        end = _closing_bracket(self.line, start)
-        if end < 0:
+        end = self._pairs.get(start - 1)
+        if end is None:
             self._write(match[0])
             return
         if self._definition(match):
@@ -343,23 +349,16 @@ class _Scan:
         return self.at_start and not self._parts and _CONTAINERS.fullmatch(text) is not None
 
 
-def _closing_bracket(line: str, start: int) -> int:
-    """Where the bracket opened before `start` is closed, outside code spans, or -1."""
-    depth, position = 1, start
-    while position < len(line):
-        character = line[position]
-        if character == "\\":
-            position += 1
-        elif character == "`":
-            ticks = len(line[position:]) - len(line[position:].lstrip("`"))
-            end = re.compile(rf"(?<!`)`{{{ticks}}}(?!`)").search(line, position + ticks)
-            position = (end.end() if end else position + ticks) - 1
-        elif character in "[]":
-            depth += 1 if character == "[" else -1
-            if depth == 0:
-                return position
-        position += 1
-    return -1
+def _bracket_pairs(line: str) -> dict[int, int]:
+    """For each bracket that is closed, where; escaped ones and those in code spans are text."""
+    pairs: dict[int, int] = {}
+    opened: list[int] = []
+    for match in _BRACKET_OR_CODE.finditer(line):
+        if match[0] == "[":
+            opened.append(match.start())
+        elif match[0] == "]" and opened:
+            pairs[opened.pop()] = match.start()
+    return pairs
 
 
 def _expand(token: str) -> list[int]:

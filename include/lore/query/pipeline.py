@@ -233,9 +233,9 @@ def _not_found(run: _Run, sentence: str) -> Iterator[str]:
 
 
 def _quote(run: _Run) -> Iterator[str]:
-    quoted = range(1, min(answering.QUOTED_PASSAGES, len(run.passages)) + 1)
-    run.check = replace(run.check, kept_citations=tuple(sorted({*run.check.kept_citations, *quoted})))
-    yield answering.quoted_answer(run.plan.question, run.passages)
+    numbers = answering.worth_quoting(run.plan.question, run.passages)
+    run.check = replace(run.check, kept_citations=tuple(sorted({*run.check.kept_citations, *numbers})))
+    yield answering.quoted_answer(run.plan.question, run.passages, numbers)
 
 
 def _nearest(run: _Run) -> tuple[Citation, ...]:
