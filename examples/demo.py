@@ -1,0 +1,102 @@
+"""`make demo`: three kinds of source into an index by real Airflow DAGs, and cited answers out of it.
+
+Without a key it embeds and reranks locally and quotes its answers; settings such as LORE_CHAT_MODEL are respected.
+Everything it makes is below .lore/demo; running it again shows what a sync without changes costs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from include.lore.errors import LoreError
+from include.lore.orchestration.localrun import LocalAirflow
+from tests.servers.github import GitHubServer
+
+EXAMPLES = Path(__file__).resolve().parent
+HOME = Path(".lore/demo").absolute()
+SOURCES = ("handbook", "team_slack", "tracker")
+
+console = Console(highlight=False)
+
+
+def main() -> int:
+    """Run the demo; returns the exit code."""
+    started = time.monotonic()
+    issues, comments = (json.loads((EXAMPLES / "github" / f"{name}.json").read_text()) for name in ("issues", "comments"))
+    with GitHubServer(issues, comments, repository="tidewheel/tidewheel") as github:
+        place = {
+            "LORE_SOURCES_DIR": str(EXAMPLES / "sources"),
+            "LORE_INDEX_URI": str(HOME / "index"),
+            "LORE_STAGING_URI": str(HOME / "staging"),
+            "LORE_GITHUB_BASE_URL": github.base_url,
+        }
+        try:
+            ingest(place)
+            ask()
+        except LoreError as error:
+            console.print(f"[red]{type(error).__name__}[/red]: ", end="")
+            console.print(str(error), markup=False)
+            return 1
+    say_what_next(place, time.monotonic() - started)
+    return 0
+
+
+def ingest(place: dict[str, str]) -> None:
+    """Run the three ingestion DAGs and tell what each did."""
+    console.rule("[bold]1  Ingest: three sources, one Airflow DAG each")
+    with console.status("Starting Airflow in this process ..."):
+        airflow = LocalAirflow.start(HOME / "airflow", place)
+    calls = 0
+    for source in SOURCES:
+        with console.status(f"Running DAG ingest_{source} ..."):
+            run = airflow.run(f"ingest_{source}")
+            report = run.value("reconcile")
+        calls += report["embedding_calls"]
+        console.print(line(source, report, run.seconds))
+    console.print(f"Embedding calls: [bold]{calls}[/bold]" + ("" if calls else ": nothing had changed"))
+
+
+def line(source: str, report: dict[str, Any], seconds: float) -> str:
+    """One DAG run in a line."""
+    documents = report["new"] + report["changed"] + report["unchanged"]
+    changes = ", ".join(f"{report[name]} {name}" for name in ("new", "changed", "unchanged", "removed") if report[name])
+    return f"  [green]✓[/green] ingest_{source:<11} {documents:>3} documents ({changes}), {seconds:.1f} s"
+
+
+def ask() -> None:
+    """Ask the questions that the example marks for the demo, by the command that a person would use."""
+    import yaml
+
+    from include.lore.cli.app import app
+
+    console.print()
+    console.rule("[bold]2  Ask: answers with their sources")
+    for item in yaml.safe_load((EXAMPLES / "questions.yaml").read_text()):
+        if item.get("demo"):
+            console.print(f"\n[bold]$ lore ask \"{item['question']}\"[/bold]\n")
+            app(["ask", item["question"]], standalone_mode=False)
+            sys.stdout.flush()
+
+
+def say_what_next(place: dict[str, str], seconds: float) -> None:
+    """Name the next steps."""
+    shown = {name: os.path.relpath(place[name]) for name in ("LORE_SOURCES_DIR", "LORE_INDEX_URI")}
+    prefix = " ".join(f"{name}={value}" for name, value in shown.items())
+    console.print()
+    console.rule(f"[bold]3  What to try next[/bold] (this took {seconds:.0f} s)")
+    console.print("  make demo                          once more: nothing has changed, so nothing is embedded")
+    console.print("  . .venv/bin/activate               then ask the example something else:")
+    console.print(f'  {prefix} lore ask "Which exit codes are not retried?"', soft_wrap=True)
+    console.print("  make up                            Airflow with its UI, to ingest and ask in the browser")
+    console.print("  README.md                          your own docs in ten minutes")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
