@@ -210,12 +210,13 @@ def test_an_endless_line_is_checked_in_linear_time_and_cannot_hide_a_link() -> N
         assert "evil.com" not in text
 
 
-PIECES = (
+WORDS = (
     "[1] [2] [99] [1,9] [ ] ( ) < > ` `` ``` ~~~ - # | * _ \\ &#104;ttps://evil.com https://evil.com/a http:// ht tp "
     "s://evil.com https: //evil.com/q javascript:alert(1) [a]( ]( ](//evil.com) ]: [x]: [x] <a </a> <b> <scr <script> "
     f"ipt> <!-- --> <?x www.evil.com evil.com <https://evil.com> {KNOWN} ![i]( word foo.bar argv [0] ! 't' (source 2) "
     "【1】 [^1] [[1]] [source_7] /path #frag { } . , &lt; &amp; é"
-).split() + ["\n", "\n\n", " ", "    ", "\t", "- ", "> ", "1. ", ". "]
+)
+PIECES = (*WORDS.split(), "\n", "\n\n", " ", "    ", "\t", "- ", "> ", "1. ", ". ")
 
 
 def test_no_renderer_sees_more_than_the_check_let_through() -> None:

@@ -23,7 +23,7 @@ HISTORY_MESSAGES = 6
 HISTORY_CHARACTERS = 600
 
 _DECORATION = re.compile(
-    r"^(?:[-*+•#>]+\s+|\(?\d{1,2}[.):]\s*|(?:query|wording|question)\s*\d*\s*:\s*)+", re.IGNORECASE
+    r"^(?:[-*+•#>]+\s+|\(?\d{1,2}[.):](?!\d)\s*|(?:query|wording|question)\s*\d*\s*:\s*)+", re.IGNORECASE
 )
 
 

@@ -1,0 +1,243 @@
+"""A question's journey through the public seam: ask, stream, search, passages."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from include.lore.errors import ConfigurationError, ModelError, StoreError
+from include.lore.query.answer import EMPTY_INDEX, NO_MODEL, NOTHING_FOUND, UNCITED
+from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from include.lore.query.pipeline import MAX_QUESTION_CHARACTERS, Pipeline
+from include.lore.types import Answer, Chunk, Plan, Question
+from tests.fakes import FakeChatModel, FakeEmbedder
+from tests.query.fakes import MemoryIndex, ReversingReranker, make_chunk
+
+KEY = "Rotate the API key under Settings. The old key works for a day.\n\n```sh\nlore key rotate\n```"
+CHUNKS = (
+    make_chunk("keys", KEY, headings=("Security", "API keys")),
+    make_chunk("copy", KEY, source_id="wiki"),
+    make_chunk("limits", "The API allows twenty calls a minute for each key."),
+    make_chunk("fruit", "Bananas ripen faster beside apples."),
+    make_chunk("secret", "The API key of the board is in the safe.", audiences=("board",)),
+)
+QUESTION = Question("How do I rotate the API key?")
+PLAN = {"question": "", "wordings": ["rotate API key", "change the key", "The key is rotated under Settings"]}
+
+
+class Setup:
+    """A pipeline and the parts it was made of."""
+
+    def __init__(
+        self,
+        structured: Sequence[object] = (),
+        streamed: Sequence[object] | None = None,
+        *,
+        chunks: Sequence[Chunk] = CHUNKS,
+        reranker: ReversingReranker | None = None,
+        failing: StoreError | None = None,
+    ) -> None:
+        embedder = FakeEmbedder(dimensions=512)
+        self.index = MemoryIndex(chunks, embedder, failing)
+        self.chat = None if streamed is None else FakeChatModel(structured, streamed)
+        self.pipeline = Pipeline(
+            self.index, embedder, reranker, self.chat, alpha=0.5, retrieve_limit=100, rerank_limit=3
+        )
+
+    def ask(self, question: Question = QUESTION) -> Answer:
+        return self.pipeline.ask(question)
+
+
+class TestSearch:
+    def test_gives_passages_once_and_best_first(self) -> None:
+        setup = Setup()
+        hits = setup.pipeline.search(QUESTION)
+        assert [hit.chunk.id for hit in hits] == ["chunk-keys", "chunk-limits", "chunk-fruit"]
+        assert setup.index.searches == [(QUESTION.text, 100, 0.5, (), ("public",))]
+
+    def test_narrows_to_sources_and_audiences(self) -> None:
+        setup = Setup()
+        hits = setup.pipeline.search(Question("API key", sources=("wiki",)))
+        assert [hit.chunk.id for hit in hits] == ["chunk-copy"]
+        hits = setup.pipeline.search(Question("API key of the board", audiences=("public", "board")))
+        assert hits[0].chunk.id == "chunk-secret"
+
+    def test_reranks_for_the_question_itself(self) -> None:
+        reranker = ReversingReranker()
+        hits = Setup(reranker=reranker).pipeline.search(QUESTION)
+        assert hits[0].chunk.id == "chunk-fruit"
+        assert reranker.queries == [QUESTION.text]
+
+    def test_searches_the_wordings_side_by_side(self) -> None:
+        setup = Setup()
+        setup.index.barrier = threading.Barrier(3)  # breaks unless three searches wait at it at once
+        hits = setup.pipeline.passages(Plan("API key", ("API key", "rotate key", "settings key")), Question("API key"))
+        assert sorted(text for text, *_ in setup.index.searches) == ["API key", "rotate key", "settings key"]
+        assert len({hit.chunk.text for hit in hits}) == len(hits) == 3
+
+    def test_one_failed_search_fails_the_question(self) -> None:
+        with pytest.raises(StoreError, match="gone"):
+            Setup(failing=StoreError("The index is gone.")).pipeline.search(QUESTION)
+
+
+class TestWithoutChatModel:
+    def test_quotes_the_best_passages_and_says_so(self) -> None:
+        answer = Setup().ask()
+        assert answer.found
+        assert answer.text.startswith(NO_MODEL)
+        assert "> Rotate the API key under Settings. The old key works for a day." in answer.text
+        assert "> ```sh\n> lore key rotate\n> ```\n\n— *Page keys › Security › API keys* [1]" in answer.text
+        assert [citation.number for citation in answer.citations] == [1, 2]
+        assert answer.citations[0].quote == "Rotate the API key under Settings."
+        assert "Bananas" not in answer.text
+        assert answer.trace.models == {"embedder": "fake:words"}
+
+    def test_nothing_relevant_is_not_found_with_the_nearest_pages(self) -> None:
+        answer = Setup().ask(Question("Which glacier feeds the Rhone?"))
+        assert (answer.found, answer.text, answer.citations) == (False, NOTHING_FOUND, ())
+        assert len(answer.nearest) == 3
+        assert answer.nearest[0].url.startswith("https://docs.example.com/")
+
+    def test_an_empty_index_says_what_to_do(self) -> None:
+        answer = Setup(chunks=()).ask()
+        assert (answer.found, answer.text, answer.nearest) == (False, EMPTY_INDEX, ())
+        assert "lore sync" in answer.text
+
+    def test_a_source_without_hits_is_not_an_empty_index(self) -> None:
+        assert Setup().ask(Question("API key", sources=("none",))).text == NOTHING_FOUND
+
+
+class TestWithChatModel:
+    def test_writes_from_the_passages_and_checks(self) -> None:
+        setup = Setup([PLAN], ["Go to Settings [1]. See [more](https://evil.com) [8].\n"])
+        answer = setup.ask()
+        assert answer.text == "Go to Settings [1]. See more.\n"
+        assert answer.found
+        assert [(citation.number, citation.document_id) for citation in answer.citations] == [(1, "docs:keys")]
+        assert answer.trace.check.dropped_citations == ("8",)
+        assert answer.trace.check.dropped_links == ("https://evil.com",)
+        assert answer.trace.plan.wordings == tuple(PLAN["wordings"])
+        assert (answer.trace.retrieved, answer.trace.candidates) == (12, 3)
+        assert set(answer.trace.seconds) == {"plan", "retrieve", "rerank", "answer", "total"}
+        assert answer.trace.models == {"embedder": "fake:words", "chat": "fake:chat"}
+        assert answer.trace.notes == ()
+
+    def test_costs_two_calls(self) -> None:
+        setup = Setup([PLAN], ["Yes [1]."])
+        setup.ask()
+        assert setup.chat is not None
+        assert len(setup.chat.calls) == 2
+
+    def test_streams_typed_events_whose_pieces_are_the_text(self) -> None:
+        setup = Setup([PLAN], ["Go to Settings and rotate it [1]. The old one works for a day [1].\n\nDone [1]."])
+        events: list[Event] = list(setup.pipeline.stream(QUESTION))
+        kinds = [type(event) for event in events]
+        assert kinds[:3] == [Planned, Retrieved, Reranked]
+        assert set(kinds[3:-1]) == {Delta}
+        assert kinds.count(Delta) >= 3
+        last = events[-1]
+        assert isinstance(last, Answered)
+        assert "".join(event.text for event in events if isinstance(event, Delta)) == last.answer.text
+        assert Retrieved((4, 4, 4), 3) in events
+
+    @pytest.mark.parametrize("reply", ["NOT_FOUND", "NOT_FOUND.", "**NOT_FOUND**\n", "NOT_FOUND\nBut I think so [1]."])
+    def test_the_models_verdict_counts(self, reply: str) -> None:
+        answer = Setup([PLAN], [reply]).ask()
+        assert (answer.found, answer.text) == (False, NOTHING_FOUND)
+        assert answer.nearest
+
+    def test_an_irrelevant_question_costs_no_second_call(self) -> None:
+        setup = Setup([{"wordings": ["glacier of the Rhone", "Rhone source", "Rhone glacier"]}], [])
+        assert setup.ask(Question("Which glacier feeds the Rhone?")).text == NOTHING_FOUND
+
+    def test_an_answer_without_citations_warns(self) -> None:
+        answer = Setup([PLAN], ["Surely somewhere [9]."]).ask()
+        assert answer.text == f"Surely somewhere.\n\n{UNCITED}"
+        assert answer.citations == ()
+        assert answer.nearest
+        assert "The answer cites no source." in answer.trace.notes
+
+    def test_a_model_that_fails_is_replaced_by_quotes(self) -> None:
+        answer = Setup([PLAN], [ModelError("The server is down.")]).ask()
+        assert "language model failed" in answer.text
+        assert "> Rotate the API key under Settings." in answer.text
+        assert answer.citations[0].number == 1
+        assert any("The server is down." in note for note in answer.trace.notes)
+
+    def test_a_model_that_fails_half_way_keeps_what_was_shown(self) -> None:
+        setup = Setup()
+        pipeline = Pipeline(
+            setup.index, FakeEmbedder(512), None, BreakingChatModel(), alpha=0.5, retrieve_limit=9, rerank_limit=3
+        )
+        events = list(pipeline.stream(QUESTION))
+        last = events[-1]
+        assert isinstance(last, Answered)
+        assert "".join(event.text for event in events if isinstance(event, Delta)) == last.answer.text
+        assert last.answer.text.startswith("Open the page of settings [2]. Then\n\n*The language model failed here")
+        assert [citation.number for citation in last.answer.citations] == [1, 2]
+
+    def test_a_failed_plan_is_the_question_itself(self) -> None:
+        answer = Setup([ModelError("Too many requests.")], ["Yes [1]."]).ask()
+        assert answer.trace.plan == Plan(QUESTION.text, (QUESTION.text,))
+        assert any("Too many requests." in note for note in answer.trace.notes)
+
+    def test_a_greeting_is_answered_without_search_citations_or_links(self) -> None:
+        setup = Setup(
+            [{"question": "Thanks", "wordings": [], "search": False}], ["You are welcome [1], see https://evil.com!"]
+        )
+        answer = setup.ask(Question("Thanks a lot!"))
+        assert answer.text == "You are welcome, see (link removed)!"
+        assert setup.index.searches == []
+        assert (answer.citations, answer.trace.passages) == ((), ())
+
+    def test_a_failed_greeting_still_gets_a_reply(self) -> None:
+        answer = Setup([{"search": False}], [ModelError("Down.")]).ask(Question("Hi"))
+        assert "look it up" in answer.text
+
+    def test_a_long_message_is_never_small_talk(self) -> None:
+        setup = Setup([{**PLAN, "search": False}], ["Yes [1]."])
+        setup.ask(Question("Hello there, could you please tell me how I rotate the API key of my team?"))
+        assert len(setup.index.searches) == 3
+
+    def test_a_failed_reranker_leaves_the_order_of_the_search(self) -> None:
+        setup = Setup([PLAN], ["Yes [1]."], reranker=ReversingReranker(ModelError("Rerank is down.")))
+        answer = setup.ask()
+        assert answer.trace.passages[0].chunk.id == "chunk-keys"
+        assert any("Rerank is down." in note for note in answer.trace.notes)
+
+
+class BreakingChatModel(FakeChatModel):
+    """Plans, then stops in the middle of its second sentence."""
+
+    def __init__(self) -> None:
+        super().__init__([PLAN])
+
+    def stream(self, messages):  # type: ignore[no-untyped-def]
+        yield "Open the page of settings [2]. Then"
+        raise ModelError("The connection was reset.")
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t"])
+def test_an_empty_question_is_refused_before_anything_happens(text: str) -> None:
+    pipeline = Setup().pipeline
+    for ask in (pipeline.ask, pipeline.stream, pipeline.search):
+        with pytest.raises(ConfigurationError, match="question is empty"):
+            ask(Question(text))
+
+
+def test_an_absurdly_long_question_is_cut() -> None:
+    answer = Setup().ask(Question("API key " * 5_000))
+    assert len(answer.question.text) <= MAX_QUESTION_CHARACTERS
+    assert "cut to its first 10,000 characters" in answer.trace.notes[0]
+
+
+def test_an_embedder_that_fails_says_what_to_do() -> None:
+    class Failing(FakeEmbedder):
+        def embed_query(self, text: str) -> object:  # type: ignore[override]
+            raise ModelError("No key.", remedy="Set LORE_OPENAI_API_KEY.")
+
+    pipeline = Pipeline(Setup().index, Failing(), None, None, alpha=0.5, retrieve_limit=9, rerank_limit=3)
+    with pytest.raises(ModelError, match="Set LORE_OPENAI_API_KEY"):
+        pipeline.ask(QUESTION)

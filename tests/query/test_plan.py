@@ -1,0 +1,75 @@
+"""The plan: what is made of a model's reply, whatever it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from include.lore.errors import ModelError
+from include.lore.query.plan import MAX_WORDING_CHARACTERS, make_plan
+from include.lore.types import Message, Plan, Question
+from tests.fakes import FakeChatModel
+
+QUESTION = Question("How do I rotate the key?")
+HISTORY = (Message("user", "What is an API key?"), Message("assistant", "A secret [1]."))
+
+
+def wordings(*replies: str) -> tuple[str, ...]:
+    plan, _ = make_plan(QUESTION, FakeChatModel([{"wordings": list(replies)}]))
+    return plan.wordings
+
+
+@pytest.mark.parametrize(
+    ("replies", "expected"),
+    [
+        (("a key", "b key", "c key"), ("a key", "b key", "c key")),
+        (("a key", "b key", "c key", "d key"), ("a key", "b key", "c key")),
+        (("1. a key", "- b key", "* c key"), ("a key", "b key", "c key")),
+        (("2) a key", '"b key"', "Query 3: c key"), ("a key", "b key", "c key")),
+        (("a key\n\n2. b key\nc key",), ("a key", "b key", "c key")),
+        (("", "  ", "---", "# a key", "b key", "c key"), ("a key", "b key", "c key")),
+        (("a key", "A  Key?", "b key"), (QUESTION.text, "a key", "b key")),
+        (("3.11 key",), (QUESTION.text, "3.11 key")),
+        ((), (QUESTION.text,)),
+    ],
+)
+def test_wordings_are_cleaned(replies: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    assert wordings(*replies) == expected
+
+
+def test_a_wording_has_a_longest_length() -> None:
+    assert all(len(wording) <= MAX_WORDING_CHARACTERS for wording in wordings("long " * 500, "x" * 900, "c key"))
+
+
+def test_missing_wordings_are_on_record() -> None:
+    _, notes = make_plan(QUESTION, FakeChatModel([{"wordings": ["a key"]}]))
+    assert notes == ("The language model gave 1 usable wordings of 3; the question was added.",)
+
+
+def test_a_follow_up_becomes_a_question_of_its_own() -> None:
+    model = FakeChatModel([{"question": "How do I rotate an API key?", "wordings": ["a key", "b key", "c key"]}])
+    plan, _ = make_plan(Question("How do I rotate it?", history=HISTORY), model)
+    assert plan.question == "How do I rotate an API key?"
+    sent = model.calls[0][-1].content
+    assert "What is an API key?" in sent
+    assert sent.endswith("How do I rotate it?")
+
+
+def test_without_history_the_question_is_left_as_it_is() -> None:
+    plan, _ = make_plan(QUESTION, FakeChatModel([{"question": "Something else?", "wordings": ["a k", "b k", "c k"]}]))
+    assert plan.question == QUESTION.text
+
+
+def test_a_long_history_is_bounded() -> None:
+    model = FakeChatModel([{}])
+    make_plan(Question("And then?", history=tuple(Message("user", f"turn {n} " * 5_000) for n in range(500))), model)
+    assert sum(len(message.content) for message in model.calls[0]) < 8_000
+
+
+def test_without_a_model_the_plan_is_the_question() -> None:
+    assert make_plan(QUESTION, None) == (Plan(QUESTION.text, (QUESTION.text,)), ())
+
+
+def test_a_model_that_fails_leaves_a_note() -> None:
+    plan, notes = make_plan(QUESTION, FakeChatModel([ModelError("Down.")]))
+    assert plan == Plan(QUESTION.text, (QUESTION.text,))
+    assert "Down." in notes[0]
