@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -26,6 +27,7 @@ Status: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
 MINIMUM_PYTHON = (3, 11)
 PACKAGES = ("lancedb", "onnxruntime", "tokenizers", "pydantic", "openai", "cohere", "langchain")
 AIRFLOW_SERIES = "3.3."
+CALL_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,10 @@ def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
     yield Finding("settings", "ok", "every LORE_ name is known and every value fits")
     yield _guarded("declarations", lambda: check_declarations(settings.sources_dir))
     yield _guarded("staging", lambda: check_staging(settings.staging_uri))
+    settings = settings.model_copy(
+        update={"max_retries": 0, "timeout_seconds": min(settings.timeout_seconds, CALL_SECONDS)}
+    )
+    yield _guarded("github", lambda: check_github(settings))
     yield from _examine_models(settings)
 
 
@@ -116,13 +122,37 @@ def check_staging(uri: str) -> Finding:
         probe.unlink()
         if not existed:
             root.rmdir()
-    except Exception as error:
+    except Exception as error:  # every file system has errors of its own
         return Finding("staging", "problem", f"{uri}: {error}", "Make it writable, or set LORE_STAGING_URI.")
     if not same:
         return Finding(
             "staging", "problem", f"{uri} gave back something else than was written", "Set LORE_STAGING_URI."
         )
     return Finding("staging", "ok", uri)
+
+
+def check_github(settings: Settings) -> Finding:
+    """Does GitHub take the token? Without one public repositories can be read, slowly."""
+    from include.lore.sources.http import HttpClient, HttpError
+
+    if settings.github_token is None:
+        return Finding("github", "skipped", "no token is set: 60 calls an hour, public repositories only")
+    token, timeout = settings.github_token.get_secret_value(), settings.timeout_seconds
+    try:
+        with HttpClient(settings.github_base_url, token=token, timeout=timeout, max_retries=0) as client:
+            left = client.get("/rate_limit").data["resources"]["core"]["remaining"]
+    except HttpError as error:
+        if error.status == 404:  # GitHub Enterprise with rate limiting switched off
+            return Finding("github", "ok", f"{settings.github_base_url}, no rate limit")
+        raise
+    except (KeyError, TypeError):
+        return Finding(
+            "github",
+            "problem",
+            f"{settings.github_base_url} does not answer like GitHub's API",
+            "Set LORE_GITHUB_BASE_URL.",
+        )
+    return Finding("github", "ok", f"{settings.github_base_url}, {left:,} calls left this hour")
 
 
 def check_embedder(embedder: Embedder) -> Finding:
@@ -185,29 +215,41 @@ def check_index(store: Store) -> Finding:
 
 
 def _examine_models(settings: Settings) -> Iterator[Finding]:
-    from include.lore.wiring import make_chat_model, make_embedder, make_reranker, open_store
-
     embedder: Embedder | None = None
 
     def embed() -> Finding:
+        from include.lore.wiring import make_embedder
+
         nonlocal embedder
         made = make_embedder(settings)
         finding = check_embedder(made)
         embedder = made
         return finding
 
+    def rerank(embedder: Embedder) -> Finding:
+        from include.lore.wiring import make_reranker
+
+        return check_reranker(make_reranker(settings, embedder), embedder)
+
+    def index(embedder: Embedder) -> Finding:
+        from include.lore.wiring import open_store
+
+        if "://" not in settings.index_uri and not Path(settings.index_uri).exists():
+            return Finding("index", "warning", f"there is none at {settings.index_uri} yet", "Run: lore sync --all")
+        return check_index(open_store(settings, embedder))
+
+    def chat() -> Finding:
+        from include.lore.wiring import make_chat_model
+
+        return check_chat_model(make_chat_model(settings))
+
     yield _guarded("embedder", embed)
-    if embedder is None:
-        yield Finding("reranker", "skipped", "needs the embedder")
-        yield Finding("index", "skipped", "needs the embedder")
-    else:
-        working = embedder
-        yield _guarded("reranker", lambda: check_reranker(make_reranker(settings, working), working))
-        if "://" in settings.index_uri or Path(settings.index_uri).exists():
-            yield _guarded("index", lambda: check_index(open_store(settings, working)))
+    for name, check in (("reranker", rerank), ("index", index)):
+        if embedder is None:
+            yield Finding(name, "skipped", "needs the embedder")
         else:
-            yield Finding("index", "warning", f"there is none at {settings.index_uri} yet", "Run: lore sync --all")
-    yield _guarded("chat model", lambda: check_chat_model(make_chat_model(settings)))
+            yield _guarded(name, partial(check, embedder))
+    yield _guarded("chat model", chat)
 
 
 def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
@@ -216,6 +258,8 @@ def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
         return check()
     except LoreError as error:
         return Finding(name, "problem", error.message, error.remedy)
+    except ImportError as error:
+        return Finding(name, "problem", f"cannot be loaded: {error}", "Install the locked requirements: make install")
 
 
 def _chunk(text: str) -> Chunk:

@@ -40,7 +40,7 @@ def search(
     """Find the passages that answer a question best."""
     from include.lore.settings import load_settings
 
-    settings = load_settings(**({} if limit is None else {"rerank_limit": limit}))
+    settings = load_settings() if limit is None else load_settings(rerank_limit=limit)
     question, pipeline = _open(words, source or (), settings)
     hits = pipeline.search(question)
     if json:

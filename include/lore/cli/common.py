@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +38,10 @@ def index_exists(settings: Settings) -> bool:
 
 def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:
     """The index with its embedder, for reading. Raises ConfigurationError when it is absent or lacks a source."""
-    from include.lore.wiring import make_embedder, open_store
-
     if not index_exists(settings):
         raise ConfigurationError(f"There is no index at {settings.index_uri} yet.", remedy="Run: lore sync --all")
+    from include.lore.wiring import make_embedder, open_store
+
     embedder = make_embedder(settings)
     store = open_store(settings, embedder)
     if sources:
@@ -93,6 +94,4 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 
 
 def _citation_json(citation: Citation) -> dict[str, Any]:
-    from dataclasses import asdict
-
     return asdict(citation)

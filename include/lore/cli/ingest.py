@@ -55,8 +55,8 @@ def sources(json: Json = False) -> None:
         print_rich(_source_table(rows))
     else:
         message(f"No source is declared in {settings.sources_dir}.")
-    for error in declarations.broken:
-        show_error(error)
+    for broken_one in declarations.broken:
+        show_error(broken_one)
     if problem is not None:
         raise problem
     if declarations.broken:
@@ -111,7 +111,7 @@ def convert(
 
     if format_name is not None and format_name not in FORMATS:
         raise ConfigurationError(f"Unknown format {format_name!r}.", remedy=f"Known: {', '.join(sorted(FORMATS))}.")
-    found = format_name or format_of(path)
+    found = format_name or format_of(path.name)
     if found is None:
         raise ConversionError(
             f"{path}: nothing here reads files of this name.",
@@ -206,7 +206,7 @@ def _sync_one(source_id: str, make: Callable[[], Sync], force_removals: bool) ->
         failed = getattr(error, "report", None)
         result = failed.to_json() if failed is not None else {}
         return {"source_id": source_id, **result, "status": "failed", "error": error.message, "remedy": error.remedy}
-    message(f"{source_id}: {report.summary()}")
+    message(report.summary())
     for failure in report.failures[:10]:
         message(f"  failed: {failure.document_id}: {failure.reason}")
     if len(report.failures) > 10:

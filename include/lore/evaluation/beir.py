@@ -125,7 +125,7 @@ class BeirSource:
 
 def _format(path: str, text: str) -> str:
     """The format of the text: what the path says, except where the text of a notebook was taken out of it already."""
-    found = format_of(Path(path)) or "markdown"
+    found = format_of(path) or "markdown"
     return "markdown" if found == "notebook" and not text.lstrip().startswith("{") else found
 
 

@@ -17,6 +17,7 @@ from statistics import fmean
 from time import perf_counter
 from typing import Any, Literal, TypeAlias, get_args
 
+from include.lore.errors import LoreError, ModelError
 from include.lore.evaluation.beir import SOURCE_ID, Query
 from include.lore.evaluation.metrics import ndcg_at, percentile, recall_at, reciprocal_rank_at
 from include.lore.protocols import Embedder, Index, Reranker
@@ -140,12 +141,27 @@ def score_stage(
 
 def _pipeline_search(index: Index, embedder: Embedder, reranker: Reranker | None, alpha: float) -> Search:
     """Questions through the pipeline, which hands back every candidate in its reranked order."""
+    strict = _StrictReranker(reranker) if reranker is not None else None
 
     def search(text: str, limit: int) -> list[Hit]:
-        pipeline = Pipeline(index, embedder, reranker, None, alpha=alpha, retrieve_limit=limit, rerank_limit=limit)
+        pipeline = Pipeline(index, embedder, strict, None, alpha=alpha, retrieve_limit=limit, rerank_limit=limit)
         return pipeline.search(Question(text, sources=(SOURCE_ID,)))
 
     return search
+
+
+class _StrictReranker:
+    """The pipeline answers without a reranker that fails; a figure of the stage "rerank" must not."""
+
+    def __init__(self, reranker: Reranker) -> None:
+        self.name = reranker.name
+        self._reranker = reranker
+
+    def rerank(self, query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
+        try:
+            return self._reranker.rerank(query, hits, limit)
+        except ModelError as error:
+            raise LoreError(f"The reranker failed: {error.message}", remedy=error.remedy) from error
 
 
 def _pages(hits: Iterable[Hit]) -> list[str]:

@@ -1,0 +1,277 @@
+"""The commands over a small knowledge base: what they print, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from include.lore.convert import FORMATS
+from tests.cli.conftest import Lore, declare
+
+pytestmark = pytest.mark.xdist_group("cli")  # the local model is built once
+
+
+def parsed(text: str) -> Any:
+    return json.loads(text)
+
+
+class TestSources:
+    def test_before_the_first_sync(self, lore: Lore, knowledge: Path) -> None:
+        result = lore("sources", "--json")
+        assert result.exit_code == 0
+        [row] = parsed(result.stdout)["sources"]
+        assert (row["id"], row["kind"], row["title"]) == ("handbook", "files", "Handbook")
+        assert (row["documents"], row["last_sync"], row["state"]) == (0, None, "never synced")
+        assert not (knowledge / "index").exists()  # looking makes nothing
+
+    def test_after_a_sync(self, indexed: Lore) -> None:
+        [row] = parsed(indexed("sources", "--json").stdout)["sources"]
+        assert (row["documents"], row["state"]) == (3, "ok")
+        assert row["last_sync"]
+        table = indexed("sources").stdout
+        assert "handbook" in table
+        assert "Handbook" in table
+
+    def test_a_broken_declaration_is_shown_beside_the_others(self, lore: Lore, knowledge: Path) -> None:
+        declare(knowledge, "broken", "kind: files\npaht: ../pages\n")
+        result = lore("sources", "--json")
+        assert result.exit_code == 2
+        listing = parsed(result.stdout)
+        assert [row["id"] for row in listing["sources"]] == ["handbook"]
+        assert "broken.yaml" in listing["broken"][0]["error"]
+        assert "path" in listing["broken"][0]["remedy"]
+        assert "broken.yaml" in result.stderr
+
+    def test_a_source_that_is_no_longer_declared(self, lore: Lore, knowledge: Path) -> None:
+        assert lore("sync", "--all").exit_code == 0
+        (knowledge / "sources" / "handbook.yaml").unlink()
+        result = lore("sources", "--json")
+        [row] = parsed(result.stdout)["sources"]
+        assert (row["id"], row["declared"], row["documents"]) == ("handbook", False, 3)
+
+    def test_no_folder_of_declarations(self, lore: Lore, knowledge: Path) -> None:
+        result = lore("sources", LORE_SOURCES_DIR=str(knowledge / "nowhere"))
+        assert result.exit_code == 2
+        assert "LORE_SOURCES_DIR" in result.stderr
+
+
+class TestSync:
+    def test_twice(self, lore: Lore) -> None:
+        first = lore("sync", "handbook", "--json")
+        assert first.exit_code == 0
+        [report] = parsed(first.stdout)["sources"]
+        assert (report["source_id"], report["status"], report["new"]) == ("handbook", "ok", 3)
+        [report] = parsed(lore("sync", "--all", "--json").stdout)["sources"]
+        assert (report["new"], report["unchanged"], report["embedding_calls"]) == (0, 3, 0)
+
+    def test_without_json_the_summary_goes_to_stderr(self, lore: Lore) -> None:
+        result = lore("sync", "--all")
+        assert result.exit_code == 0
+        assert result.stdout == ""
+        assert "handbook" in result.stderr
+        assert "\x1b" not in result.stderr
+
+    def test_an_unknown_id_names_the_nearest(self, lore: Lore, knowledge: Path) -> None:
+        result = lore("sync", "handbok")
+        assert result.exit_code == 2
+        assert "handbook" in result.stderr
+        assert not (knowledge / "index").exists()
+
+    @pytest.mark.parametrize("arguments", [(), ("handbook", "--all")])
+    def test_either_ids_or_all(self, lore: Lore, arguments: tuple[str, ...]) -> None:
+        result = lore("sync", *arguments)
+        assert result.exit_code == 2
+        assert "--all" in result.stderr
+
+    def test_a_failing_source_does_not_stop_the_others(self, lore: Lore, knowledge: Path) -> None:
+        declare(knowledge, "absent", "kind: files\npath: ../nowhere\n")
+        result = lore("sync", "--all", "--json")
+        assert result.exit_code == 1
+        status = {report["source_id"]: report for report in parsed(result.stdout)["sources"]}
+        assert status["absent"]["status"] == "failed"
+        assert "nowhere" in status["absent"]["error"]
+        assert status["handbook"]["status"] == "ok"
+        assert "Traceback" not in result.stderr
+
+    def test_a_broken_declaration_does_not_stop_the_others(self, lore: Lore, knowledge: Path) -> None:
+        declare(knowledge, "broken", "kind: filse\n")
+        result = lore("sync", "--all", "--json")
+        assert result.exit_code == 2
+        assert [report["status"] for report in parsed(result.stdout)["sources"]] == ["ok"]
+        assert "broken.yaml" in result.stderr
+
+    def test_a_warning_is_visible_and_not_a_failure(self, lore: Lore, knowledge: Path) -> None:
+        declare(knowledge, "handbook", "kind: files\npath: ../pages\nmax_failed_share: 0.5\n")
+        (knowledge / "pages" / "bad.ipynb").write_text("{ not a notebook", encoding="utf-8")
+        result = lore("sync", "--all", "--json")
+        assert result.exit_code == 0
+        [report] = parsed(result.stdout)["sources"]
+        assert report["status"] == "warning"
+        assert "bad.ipynb" in result.stderr
+        assert "1 failed" in lore("sources").stdout
+
+    def test_the_floor_and_how_to_pass_it(self, lore: Lore, knowledge: Path) -> None:
+        assert lore("sync", "--all").exit_code == 0
+        for name in ("keys.md", "hostile.md"):
+            (knowledge / "pages" / name).unlink()
+        refused = lore("sync", "--all", "--json")
+        assert refused.exit_code == 1
+        assert parsed(refused.stdout)["sources"][0]["status"] == "failed"
+        forced = lore("sync", "--all", "--force-removals", "--json")
+        assert forced.exit_code == 0
+        assert parsed(forced.stdout)["sources"][0]["removed"] == 2
+
+
+class TestSearchAndAsk:
+    def test_search(self, indexed: Lore) -> None:
+        result = indexed("search", "how", "do", "I", "rotate", "a", "key", "--json")
+        assert result.exit_code == 0
+        found = parsed(result.stdout)
+        assert found["question"] == "how do I rotate a key"
+        assert found["hits"][0]["document_id"] == "handbook:keys.md"
+        assert found["hits"][0]["url"] == "https://docs.example.com/keys"
+        assert "keys rotate" in found["hits"][0]["text"]
+
+    def test_limit(self, indexed: Lore) -> None:
+        assert len(parsed(indexed("search", "backups", "--limit", "1", "--json").stdout)["hits"]) == 1
+
+    def test_search_for_people(self, indexed: Lore) -> None:
+        result = indexed("search", "rotate a key", "-n", "1")
+        assert result.stdout.startswith("1. ")
+        assert "Rotation" in result.stdout
+        assert "https://docs.example.com/keys" in result.stdout
+
+    def test_an_unknown_source_names_the_nearest(self, indexed: Lore) -> None:
+        result = indexed("search", "backups", "--source", "handbok")
+        assert result.exit_code == 2
+        assert "handbook" in result.stderr
+
+    @pytest.mark.parametrize("command", ["search", "ask"])
+    def test_no_index_yet(self, lore: Lore, knowledge: Path, command: str) -> None:
+        result = lore(command, "anything")
+        assert result.exit_code == 2
+        assert "lore sync --all" in result.stderr
+        assert not (knowledge / "index").exists()
+
+    def test_an_empty_question(self, indexed: Lore) -> None:
+        assert indexed("ask", "  ").exit_code == 2
+
+    def test_ask_cites_its_sources(self, indexed: Lore) -> None:
+        result = indexed("ask", "How long are nightly backups kept?")
+        assert result.exit_code == 0
+        assert "thirty days" in result.stdout
+        answer, _, sources = result.stdout.partition("\nSources\n")
+        assert "[1]" in answer
+        assert "[1] Backups" in sources
+        assert "https://docs.example.com/backup" in sources
+
+    def test_ask_as_json(self, indexed: Lore) -> None:
+        result = indexed("ask", "How long are nightly backups kept?", "--source", "handbook", "--json")
+        answer = parsed(result.stdout)
+        assert answer["found"] is True
+        assert answer["citations"][0]["document_id"] == "handbook:backup.md"
+        assert answer["trace"]["passages"]
+
+    @pytest.mark.parametrize("command", ["search", "ask"])
+    def test_hostile_text_is_shown_as_text(self, indexed: Lore, command: str) -> None:
+        result = indexed(command, "zebra escapes")
+        assert "\x1b" not in result.output
+        assert "\u202e" not in result.output
+        assert "[bold]Evil" in result.stdout or "Evil" in result.stdout
+        assert "[red]x" in result.stdout or r"\[red" in result.stdout
+
+    def test_the_index_of_another_model(self, indexed: Lore) -> None:
+        result = indexed(
+            "search", "backups", LORE_EMBEDDER="openai:text-embedding-3-small", LORE_OPENAI_API_KEY="sk-secret-key"
+        )
+        assert result.exit_code == 2
+        assert "local" in result.stderr
+        assert "sk-secret-key" not in result.output
+
+    def test_an_unknown_setting(self, indexed: Lore) -> None:
+        result = indexed("search", "backups", LORE_EMBEDER="local")
+        assert result.exit_code == 2
+        assert "LORE_EMBEDDER" in result.stderr
+
+
+class TestConvert:
+    def test_prints_markdown(self, lore: Lore, knowledge: Path) -> None:
+        page = knowledge / "page.html"
+        page.write_text("<html><body><main><h1>Title</h1><p>Some <b>bold</b> text.</p></main></body></html>")
+        result = lore("convert", str(page))
+        assert result.exit_code == 0
+        assert "**bold**" in result.stdout
+
+    def test_the_format_can_be_said(self, lore: Lore, knowledge: Path) -> None:
+        page = knowledge / "page.unknown"
+        page.write_text("<p>Some <b>bold</b> text.</p>")
+        refused = lore("convert", str(page))
+        assert refused.exit_code == 1
+        assert "--format" in refused.stderr
+        assert "html" in FORMATS
+        assert "**bold**" in lore("convert", str(page), "--format", "html").stdout
+
+    def test_what_cannot_be_read(self, lore: Lore, knowledge: Path) -> None:
+        assert lore("convert", str(knowledge / "nowhere.md")).exit_code == 2
+        result = lore("convert", str(knowledge / "pages" / "keys.md"), "--format", "klingon")
+        assert result.exit_code == 2
+        assert "markdown" in result.stderr
+
+    def test_a_broken_file_is_a_message(self, lore: Lore, knowledge: Path) -> None:
+        (knowledge / "bad.ipynb").write_text("{ not a notebook")
+        result = lore("convert", str(knowledge / "bad.ipynb"))
+        assert result.exit_code == 1
+        assert result.stderr.startswith("Error: ")
+
+
+class TestDoctor:
+    def test_all_is_well(self, indexed: Lore) -> None:
+        result = indexed("doctor", "--json")
+        report = parsed(result.stdout)
+        status = {check["name"]: check["status"] for check in report["checks"]}
+        assert result.exit_code == 0, report
+        assert report["ok"] is True
+        assert status["embedder"] == status["reranker"] == status["index"] == status["declarations"] == "ok"
+        assert status["chat model"] == "skipped"
+
+    def test_problems_say_what_to_do(self, lore: Lore, knowledge: Path) -> None:
+        declare(knowledge, "broken", "kind: filse\n")
+        result = lore("doctor")
+        assert result.exit_code == 1
+        assert "PROBLEM  declarations" in result.stdout
+        assert "Did you mean 'files'?" in result.stdout
+        assert "lore sync --all" in result.stdout  # there is no index yet
+        assert not (knowledge / "index").exists()
+
+    def test_an_unknown_setting(self, lore: Lore) -> None:
+        result = lore("doctor", LORE_EMBEDER="local")
+        assert result.exit_code == 1
+        assert "LORE_EMBEDDER" in result.stdout
+
+
+class TestEvaluate:
+    def test_a_small_benchmark(self, lore: Lore, tmp_path: Path) -> None:
+        folder = tmp_path / "beir"
+        (folder / "qrels").mkdir(parents=True)
+        pages = {"keys": "Rotate an API key with the command line.", "backup": "Backups are kept for thirty days."}
+        rows = [json.dumps({"_id": name, "title": name, "text": text}) for name, text in pages.items()]
+        (folder / "corpus.jsonl").write_text("\n".join(rows))
+        (folder / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "rotate api key"}))
+        (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\tkeys\t1\n")
+        result = lore("evaluate", "--beir", str(folder), "--json", "--index", str(tmp_path / "kept"))
+        assert result.exit_code == 0
+        figures = parsed(result.stdout)
+        assert list(figures["stages"]) == ["keyword", "vector", "hybrid", "rerank"]
+        assert all(stage["ndcg_at_10"] == 1.0 for stage in figures["stages"].values())
+        assert figures["index"]["embedded_texts"] == 2
+        again = lore("evaluate", "--beir", str(folder), "--stage", "keyword", "--index", str(tmp_path / "kept"))
+        assert "0 texts embedded" in again.stdout
+        assert "1.000" in again.stdout
+
+    def test_a_wrong_folder(self, lore: Lore, tmp_path: Path) -> None:
+        result = lore("evaluate", "--beir", str(tmp_path))
+        assert result.exit_code == 2
+        assert "corpus.jsonl" in result.stderr

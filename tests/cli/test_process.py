@@ -1,0 +1,104 @@
+"""The command as a process of its own: start, streams that close, interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import IO
+
+import pytest
+
+from tests.cli.conftest import environment, write_knowledge
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(*arguments: str, folder: Path, cache: Path, **more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "include.lore.cli", *arguments],
+        cwd=folder,
+        env={**os.environ, **environment(folder, cache), "PYTHONPATH": str(ROOT), **more},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_knowledge(tmp_path)
+    return tmp_path
+
+
+def test_help_loads_nothing_heavy(folder: Path, cache: Path) -> None:
+    code = (
+        "import sys; from include.lore.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'lancedb', 'onnxruntime', 'openai', 'airflow', 'rich'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ}, capture_output=True, text=True, timeout=60
+    )
+    assert "sync" in result.stdout
+    assert result.stderr.strip() == "[]"
+
+
+def test_alone_it_shows_help(folder: Path, cache: Path) -> None:
+    process = start(folder=folder, cache=cache)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Commands:" in out
+    assert err == ""
+
+
+def test_version(folder: Path, cache: Path) -> None:
+    out, _ = start("--version", folder=folder, cache=cache).communicate(timeout=60)
+    assert out.startswith("lore ")
+
+
+@pytest.mark.parametrize("arguments", [["convert", "big.md"], ["convert", "pages/keys.md"], ["--help"]])
+def test_a_reader_that_goes_away(folder: Path, cache: Path, arguments: list[str]) -> None:
+    (folder / "big.md").write_text("word " * 400_000, encoding="utf-8")
+    process = start(*arguments, folder=folder, cache=cache)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    error = process.stderr.read()
+    process.wait(timeout=60)
+    assert "Traceback" not in error
+    assert "BrokenPipe" not in error
+
+
+def test_an_interruption_ends_cleanly(folder: Path, cache: Path) -> None:
+    os.mkfifo(folder / "endless.md")
+    process = start("convert", "endless.md", folder=folder, cache=cache)
+    opened = Queue[IO[str]]()
+    Thread(target=lambda: opened.put((folder / "endless.md").open("w")), daemon=True).start()
+    with opened.get(timeout=60):  # both ends are open: the command is reading
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_a_terminal_of_few_characters(folder: Path, cache: Path) -> None:
+    (folder / "page.md").write_text("naïve 日本", encoding="utf-8")
+    process = start("convert", "page.md", folder=folder, cache=cache, PYTHONIOENCODING="ascii")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert out.startswith("na?ve")
+
+
+def test_errors_go_to_stderr(folder: Path, cache: Path) -> None:
+    process = start("search", "x", folder=folder, cache=cache, TERM="dumb")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err.startswith("Error: There is no index")
+    assert "lore sync --all" in err

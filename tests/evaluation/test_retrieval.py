@@ -1,0 +1,93 @@
+"""Scoring a stage: pages rank where their best chunk does, and a deeper search completes Recall@100."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from include.lore.errors import LoreError, ModelError
+from include.lore.evaluation.beir import Query
+from include.lore.evaluation.retrieval import score_stage, stage_search
+from include.lore.types import Chunk, Hit
+from tests.fakes import FakeEmbedder
+
+
+def hit(page: str, position: int = 0) -> Hit:
+    chunk = Chunk(f"{page}-{position}", f"beir:{page}", "beir", "", page, (), "text", position, 0, 4)
+    return Hit(chunk, score=1.0)
+
+
+def test_pages_rank_where_their_best_chunk_does() -> None:
+    answers = {"one": [hit("x"), hit("x", 1), hit("x", 2), hit("good")], "two": [hit("good"), hit("x")]}
+    queries = [Query("1", "one", {"good": 1}), Query("2", "two", {"good": 1})]
+    score = score_stage("hybrid", lambda text, limit: answers[text], queries)
+    assert score.ndcg_at_10 == pytest.approx((1 / math.log2(3) + 1) / 2)
+    assert score.mrr_at_10 == pytest.approx(0.75)
+    assert score.recall_at_100 == score.recall_retrieved == 1.0
+    assert score.pages_retrieved == 2.0
+    assert 0.0 <= score.ms_p50 <= score.ms_p95
+
+
+def test_a_deeper_search_completes_the_recall_and_nothing_else() -> None:
+    limits: list[int] = []
+
+    def search(text: str, limit: int) -> list[Hit]:
+        limits.append(limit)
+        return [hit("x"), hit("y")] if limit == 100 else [hit("good"), hit("x")]
+
+    score = score_stage("vector", search, [Query("1", "one", {"good": 1})])
+    assert limits == [100, 100, 400]  # the first warms up
+    assert (score.ndcg_at_10, score.mrr_at_10, score.recall_retrieved) == (0.0, 0.0, 0.0)
+    assert score.recall_at_100 == 1.0
+
+
+def test_no_deeper_search_when_there_are_a_hundred_pages() -> None:
+    limits: list[int] = []
+
+    def search(text: str, limit: int) -> list[Hit]:
+        limits.append(limit)
+        return [hit(f"p{number}") for number in range(limit)]
+
+    score = score_stage("keyword", search, [Query("1", "one", {"p99": 1, "p100": 1})])
+    assert set(limits) == {100}
+    assert score.recall_at_100 == 0.5
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, int, int]] = []
+    queries = [Query(str(number), "one", {"x": 1}) for number in range(3)]
+    score_stage("keyword", lambda text, limit: [hit("x")], queries, progress=lambda *step: told.append(step))
+    assert told == [("keyword", 1, 3), ("keyword", 2, 3), ("keyword", 3, 3)]
+
+
+class RecordingIndex:
+    def __init__(self, *hits: Hit) -> None:
+        self.calls: list[tuple[bool, float]] = []
+        self.hits = list(hits)
+
+    def search(self, text: str, vector: object, limit: int, alpha: float, sources: object = (), audiences: object = ()):
+        self.calls.append((vector is not None, alpha))
+        return self.hits
+
+
+@pytest.mark.parametrize(
+    ("stage", "expected"), [("keyword", (False, 0.0)), ("vector", (True, 1.0)), ("hybrid", (True, 0.3))]
+)
+def test_each_stage_is_the_search_of_its_name(stage: str, expected: tuple[bool, float]) -> None:
+    index = RecordingIndex()
+    stage_search(stage, index, FakeEmbedder(), None, alpha=0.3)("text", 10)  # type: ignore[arg-type]
+    assert index.calls == [expected]
+
+
+class BrokenReranker:
+    name = "broken"
+
+    def rerank(self, query: str, hits: object, limit: int) -> list[Hit]:
+        raise ModelError("quota used up", remedy="Wait.")
+
+
+def test_a_reranker_that_fails_gives_an_error_and_no_figure() -> None:
+    search = stage_search("rerank", RecordingIndex(hit("x")), FakeEmbedder(), BrokenReranker())  # type: ignore[arg-type]
+    with pytest.raises(LoreError, match="quota used up"):
+        search("text", 10)

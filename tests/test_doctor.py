@@ -1,0 +1,155 @@
+"""Each check of the doctor, on what it is meant to find."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from include.lore import doctor
+from include.lore.errors import ModelError
+from include.lore.settings import load_settings
+from include.lore.types import Counts, SourceState
+from tests.fakes import FakeChatModel, FakeEmbedder
+
+
+class Store:
+    """What the check of the index asks a store."""
+
+    def __init__(self, counts: Counts, *states: SourceState) -> None:
+        self._counts, self._states = counts, {state.source_id: state for state in states}
+
+    def count(self, source_id: str | None = None) -> Counts:
+        return self._counts
+
+    def states(self) -> dict[str, SourceState]:
+        return self._states
+
+
+@pytest.mark.parametrize(
+    ("store", "status", "detail"),
+    [
+        (Store(Counts(2, 5, 5)), "ok", "2 documents, 5 chunks"),
+        (Store(Counts(0, 0, 0)), "warning", "empty"),
+        (Store(Counts(2, 4, 5)), "problem", "4 chunks, but the documents record 5"),
+        (Store(Counts(2, 5, 5), SourceState("docs", status="warning")), "warning", "docs"),
+        (Store(Counts(2, 5, 5), SourceState("docs", status="failed")), "warning", "docs"),
+    ],
+)
+def test_index(store: Store, status: str, detail: str) -> None:
+    finding = doctor.check_index(store)  # type: ignore[arg-type]
+    assert finding.status == status
+    assert detail in finding.detail
+    assert bool(finding.remedy) == (status != "ok")
+
+
+class ShortEmbedder(FakeEmbedder):
+    """Promises more numbers than it gives."""
+
+    def embed_query(self, text: str) -> np.ndarray:
+        return super().embed_query(text)[:4]
+
+
+def test_embedder_of_the_wrong_length() -> None:
+    assert doctor.check_embedder(FakeEmbedder(dimensions=8)).status == "ok"
+    finding = doctor.check_embedder(ShortEmbedder(dimensions=8))
+    assert (finding.status, finding.detail) == ("problem", "fake:words gave 4 numbers instead of 8")
+
+
+def test_chat_model() -> None:
+    assert doctor.check_chat_model(None).status == "skipped"
+    assert doctor.check_chat_model(FakeChatModel(streamed=["yes"])).status == "ok"  # type: ignore[arg-type]
+    assert doctor.check_chat_model(FakeChatModel(streamed=[" "])).status == "problem"  # type: ignore[arg-type]
+    with pytest.raises(ModelError):
+        doctor.check_chat_model(FakeChatModel(streamed=[ModelError("refused")]))  # type: ignore[arg-type]
+
+
+def test_staging_is_written_to_and_left_as_it_was(tmp_path: Path) -> None:
+    assert doctor.check_staging(str(tmp_path / "new")).status == "ok"
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("in the way")
+    finding = doctor.check_staging(str(tmp_path / "file"))
+    assert finding.status == "problem"
+    assert "LORE_STAGING_URI" in finding.remedy
+
+
+def test_declarations(tmp_path: Path) -> None:
+    assert doctor.check_declarations(tmp_path).status == "warning"
+    (tmp_path / "good.yaml").write_text("kind: files\npath: .\n")
+    assert doctor.check_declarations(tmp_path).detail == "good"
+    (tmp_path / "bad.yaml").write_text("kind: filse\n")
+    finding = doctor.check_declarations(tmp_path)
+    assert finding.status == "problem"
+    assert "bad.yaml" in finding.detail
+
+
+@contextmanager
+def github(status: int, body: object) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            payload = json.dumps(body).encode()
+            self.send_response(status if self.headers["Authorization"] == "Bearer good" else 401)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("token", "status", "body", "expected"),
+    [
+        ("good", 200, {"resources": {"core": {"remaining": 4999}}}, "ok"),
+        ("good", 404, {}, "ok"),
+        ("good", 200, ["something else"], "problem"),
+        ("wrong", 200, {}, "problem"),
+        ("", 200, {}, "skipped"),
+    ],
+)
+def test_github(tmp_path: Path, token: str, status: int, body: object, expected: str) -> None:
+    with github(status, body) as address:
+        environ = {"LORE_GITHUB_TOKEN": token, "LORE_GITHUB_BASE_URL": address, "LORE_SOURCES_DIR": str(tmp_path)}
+        settings = load_settings(environ)
+        finding = doctor._guarded("github", lambda: doctor.check_github(settings))
+        assert finding.status == expected
+        assert token == "" or token not in finding.detail + finding.remedy
+
+
+def test_an_unknown_setting_is_a_finding_and_ends_the_examination(tmp_path: Path) -> None:
+    findings = {finding.name: finding for finding in doctor.examine({"LORE_EMBEDER": "local"})}
+    assert findings["settings"].status == "problem"
+    assert "LORE_EMBEDDER" in findings["settings"].remedy
+    assert "embedder" not in findings
+    assert findings["python"].status == findings["packages"].status == "ok"
+
+
+def test_a_model_that_cannot_be_reached_is_a_finding(tmp_path: Path) -> None:
+    environ = {
+        "LORE_SOURCES_DIR": str(tmp_path),
+        "LORE_STAGING_URI": str(tmp_path / "staging"),
+        "LORE_INDEX_URI": str(tmp_path / "index"),
+        "LORE_EMBEDDER": "openai:text-embedding-3-small",
+        "LORE_OPENAI_API_KEY": "sk-very-secret",
+        "LORE_OPENAI_BASE_URL": "http://127.0.0.1:9/v1",  # the discard port: nobody listens
+    }
+    findings = {finding.name: finding for finding in doctor.examine(environ)}
+    assert findings["embedder"].status == "problem"
+    assert findings["embedder"].remedy
+    assert findings["index"].status == findings["reranker"].status == "skipped"
+    assert "sk-very-secret" not in repr(findings)
