@@ -112,7 +112,7 @@ def refuse_binary(text: str) -> None:
 
 
 def clean(text: str) -> str:
-    """The text with \\n as its only line ending and without characters that no store or screen can hold."""
+    """The text with line feeds as its only line endings and without characters that no store or screen can hold."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
     return SURROGATES.sub("\ufffd", CONTROLS.sub("", text))
 
@@ -181,7 +181,7 @@ def _try_loosely(data: bytes, name: str) -> str | None:
 
 
 def _guess(data: bytes) -> str:
-    """Text in a Latin alphabet by its letters, anything else by what charset-normalizer finds the most like a language."""
+    """Text in a Latin alphabet by its letters, any other by what charset-normalizer finds most like a language."""
     sample = _lines_beyond_ascii(data)
     if sum(byte > 127 for byte in sample) < 0.35 * len(sample):  # other scripts have half of their bytes up there
         for name, letters in ALPHABETS.items():

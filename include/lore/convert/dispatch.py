@@ -31,7 +31,7 @@ def convert_document(document: Document) -> Document:
             f"{document.id}: converting {document.format} failed with {type(error).__name__}: {str(error)[:200]}",
             remedy="Check the file; if it is sound, report it with the file.",
         ) from error
-    metadata = {**document.metadata, **converted.metadata}
+    metadata = {**converted.metadata, **document.metadata}  # a text cannot change what its source says
     return replace(document, text=converted.text, title=title, format="markdown", metadata=metadata, data=None)
 
 
@@ -84,13 +84,17 @@ def _title(document: Document, converted: Converted) -> str:
         return converted.declared_title
     if given and given.casefold() not in _file_names(document):
         return given
-    return converted.title or given or posixpath.splitext(posixpath.basename(document.id.partition(":")[2]))[0]
+    return converted.title or given or posixpath.splitext(posixpath.basename(_path(document)))[0]
+
+
+def _path(document: Document) -> str:
+    return unquote(document.id.partition(":")[2])
 
 
 def _file_names(document: Document) -> set[str]:
     """All that a title may be without saying more than the file's name: path, name, and both without suffix."""
     names: set[str] = set()
-    for path in (document.id.partition(":")[2], unquote(urlsplit(document.url).path).strip("/")):
+    for path in (_path(document), unquote(urlsplit(document.url).path).strip("/")):
         for name in (path, posixpath.basename(path)):
             names |= {name.casefold(), posixpath.splitext(name)[0].casefold()}
     return names - {""}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from include.lore.convert.isolate import isolate
 from include.lore.convert.markdown import first_heading
 from include.lore.convert.result import Converted
+from include.lore.convert.tables import tidy_tables
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -17,9 +18,13 @@ __all__ = ["convert_html", "fragment_to_markdown", "parse", "tree_to_markdown"]
 MAX_DEPTH = 200
 """Elements nested deeper are replaced by their text; no page that people read comes near."""
 
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
 LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|highlight|brush:)[-\s]?([\w+#.-]+)", re.IGNORECASE)
 NOT_LANGUAGES = frozenset({"default", "text", "none", "plaintext", "notranslate", "ltr", "rtl", "source"})
-BLOCKS = frozenset("div p ul ol dl table pre blockquote h1 h2 h3 h4 h5 h6 section article hr figure".split())
+BLOCKS = frozenset(
+    {"div", "p", "ul", "ol", "dl", "table", "pre", "blockquote", "section", "article", "figure", *HEADINGS}
+)
 PERMALINKS = frozenset({"", "#", "¶", "§", "🔗", "\uf0c1", "link", "[edit]", "​"})
 
 
@@ -57,15 +62,13 @@ def tree_to_markdown(root: HtmlElement, url: str = "") -> str:
     from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
     _flatten(root)
-    for heading in root.iter("h1", "h2", "h3", "h4", "h5", "h6"):
+    for heading in root.iter(*HEADINGS):
         _drop_permalinks(heading)
     for pre in list(root.iter("pre")):
         _simplify_code(pre)
-    _open_layout_tables(root)
+    tidy_tables(root)
     _tidy_links(root)
-    for element in root.iter():
-        if isinstance(element.tag, str) and ":" in element.tag:
-            element.tag = "div" if any(child.tag in BLOCKS for child in element) else "span"
+    _tidy_blocks(root)
     root.tag, root.tail = "div", None
     options = ConversionOptions(
         extract_metadata=False,
@@ -74,7 +77,7 @@ def tree_to_markdown(root: HtmlElement, url: str = "") -> str:
         include_blockquote_citations=False,
         expand_abbreviations=False,
         highlight_style="none",
-        autolinks=False,
+        autolinks=True,
         base_url=url if url.startswith(("http://", "https://")) else None,
     )
     content = convert(lxml.html.tostring(root, encoding="unicode"), options).content or ""
@@ -127,9 +130,8 @@ def _simplify_code(pre: HtmlElement) -> None:
     for element in list(pre.iter()):
         if element is pre:
             continue
-        if element.tag == "br":
-            element.tail = "\n" + (element.tail or "")
-        elif element.tag in {"div", "p", "li"} and not (element.text_content() or "").endswith("\n"):
+        ends_line = element.tag in {"div", "p", "li"} and not element.text_content().endswith("\n")
+        if element.tag == "br" or ends_line:
             element.tail = "\n" + (element.tail or "")
     text = re.sub(r"\A(?:[ \t]*\n)+", "", pre.text_content()).rstrip()
     tail = pre.tail
@@ -151,26 +153,27 @@ def _language(pre: HtmlElement) -> str:
     return ""
 
 
-def _open_layout_tables(root: HtmlElement) -> None:
-    """Turn tables that only place things on the page into blocks; in a table's cell these would lose their lines."""
-    for table in reversed(list(root.iter("table"))):
-        if not _is_layout(table):
-            continue
-        for part in list(
-            table.iter("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption", "colgroup", "col")
-        ):
-            if part.tag in {"col", "colgroup"}:
-                part.drop_tree()
-            else:
-                part.tag = "div"
+def _tidy_blocks(root: HtmlElement) -> None:
+    """One line for a paragraph, tight lists, and known elements for the unknown ones of other vocabularies."""
+    for element in list(root.iter()):
+        inside_code = element.tag == "code" and element.getparent() is not None and element.getparent().tag == "pre"
+        if element.text and "\n" in element.text and not inside_code:
+            element.text = element.text.replace("\n", " ")
+        if element.tail and "\n" in element.tail:
+            element.tail = element.tail.replace("\n", " ")
+        if element.tag == "dt":
+            _embolden(element)
+        if ":" in element.tag:
+            element.tag = "div" if any(child.tag in BLOCKS for child in element) else "span"
+        elif element.tag == "li" and _is_one_paragraph(element):
+            element[0].drop_tag()
 
 
-def _is_layout(table: HtmlElement) -> bool:
-    if next(table.iter("pre", "h1", "h2", "h3"), None) is not None or table.find(".//table") is not None:
-        return True
-    if all(len(row) < 2 for row in table.iter("tr")):
-        return True
-    return any(len(cell.text_content()) > 2000 for cell in table.iter("td"))
+def _is_one_paragraph(item: HtmlElement) -> bool:
+    """Whether a list item is a single paragraph, perhaps with lists below it."""
+    if len(item) == 0 or item[0].tag != "p" or (item.text or "").strip():
+        return False
+    return not any(child.tag in BLOCKS - {"ul", "ol"} for child in item[1:])
 
 
 def _tidy_links(root: HtmlElement) -> None:
@@ -186,3 +189,13 @@ def _tidy_links(root: HtmlElement) -> None:
         link.attrib.pop("title", None)
         if (link.get("href") or "").strip().lower().startswith(("data:", "javascript:")):
             del link.attrib["href"]
+
+
+def _embolden(term: HtmlElement) -> None:
+    """A term above its definition: Markdown has no notation for either."""
+    if not term.text_content().strip():
+        return
+    strong = term.makeelement("strong")
+    strong.text, term.text = (term.text or "").lstrip(), None
+    strong.extend(list(term))
+    term.append(strong)

@@ -1,14 +1,14 @@
-"""Files that an RST text includes: put in where the source can still read them, because conversion happens elsewhere."""
+"""Files that an RST text includes: put in where the source can still read them, as conversion happens elsewhere."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["resolve_includes"]
+__all__ = ["outside_literal", "resolve_includes"]
 
 MAX_DEPTH = 5
 MAX_CHARACTERS = 2_000_000
@@ -17,7 +17,7 @@ MAX_CHARACTERS = 2_000_000
 DIRECTIVE = re.compile(
     r"^(?P<indent>\s*)\.\. (?P<name>include|literalinclude|exampleinclude)::\s+(?P<target>\S.*?)\s*$"
 )
-OPTION = re.compile(r"^\s+:(?P<name>[\w-]+):\s*(?P<value>.*?)\s*$")
+OPTION = re.compile(r"^(?P<indent>\s+):(?P<name>[\w-]+):\s*(?P<value>.*?)\s*$")
 LITERAL = re.compile(
     r"^\s*\.\. (?:code|code-block|sourcecode|literal|parsed-literal|raw|prompt)::|^(?!\s*\.\. ).*::\s*$"
 )
@@ -35,7 +35,19 @@ def resolve_includes(text: str, path: str, read: Read) -> str:
     `path` is the text's own place in the source, with `/`; `read` gives the text of a place in the source, or None.
     It is asked for places inside the source only. A target that cannot be read is left out with its directive.
     """
-    return "\n".join(_Resolver(read).expand(text.split("\n"), path, 0))
+    return "\n".join(list(_Resolver(read).expand(text.split("\n"), path, 0))[:-1])
+
+
+def outside_literal(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Every line of an RST text with whether it is in a literal block, where directives are only shown."""
+    literal = -1
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent <= literal:
+            literal = -1
+        yield line, literal >= 0
+        if literal < 0 and LITERAL.match(line):
+            literal = indent
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +63,22 @@ class _Resolver:
         self._left = MAX_CHARACTERS
 
     def expand(self, lines: list[str], path: str, depth: int) -> Iterator[str]:
-        position, literal = 0, -1
-        while position < len(lines):
-            line = lines[position]
-            indent = len(line) - len(line.lstrip())
-            position += 1
-            if line.strip() and indent <= literal:
-                literal = -1
-            match = DIRECTIVE.match(line) if literal < 0 and ".. " in line else None
+        indent = -1  # of the directive whose options are being read
+        include: _Include | None = None
+        for line, literal in [*outside_literal(lines), ("", False)]:
+            if include is not None:
+                option = OPTION.match(line)
+                if option and len(option["indent"]) > indent:
+                    include.options[option["name"]] = option["value"]
+                    continue
+                for piece in self._included(include, path, depth):
+                    yield " " * indent + piece if piece.strip() else ""
+                include = None
+            match = DIRECTIVE.match(line) if not literal and ".. " in line else None
             if match is None:
-                if literal < 0 and LITERAL.match(line):
-                    literal = indent
                 yield line
-                continue
-            options: dict[str, str] = {}
-            while position < len(lines) and (option := OPTION.match(lines[position])):
-                if len(lines[position]) - len(lines[position].lstrip()) <= indent:
-                    break
-                options[option["name"]] = option["value"]
-                position += 1
-            included = self._included(_Include(match["name"], match["target"], options), path, depth)
-            yield from (match["indent"] + piece if piece.strip() else "" for piece in included)
+            else:
+                indent, include = len(match["indent"]), _Include(match["name"], match["target"], {})
 
     def _included(self, include: _Include, path: str, depth: int) -> list[str]:
         if depth >= MAX_DEPTH or include.target.startswith("<"):

@@ -11,12 +11,18 @@ if TYPE_CHECKING:
 __all__ = ["isolate"]
 
 NEVER_TEXT = frozenset(
-    "script style noscript template iframe object embed canvas svg button input select textarea option datalist dialog "
-    "audio video map nav footer link meta base".split()
-)
+    {
+        "script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg", "button", "input",
+        "select", "textarea", "option", "datalist", "dialog", "audio", "video", "map", "nav", "footer", "link", "meta",
+        "base"
+    }
+)  # fmt: skip
 NEVER_ROLES = frozenset(
-    "navigation banner contentinfo search complementary dialog alertdialog menu menubar toolbar tablist".split()
-)
+    {
+        "navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog", "menu", "menubar",
+        "toolbar", "tablist"
+    }
+)  # fmt: skip
 ADMONITION = re.compile(r"admonition|note|warning|callout|alert|topic|footnote|citation|example", re.IGNORECASE)
 
 BOILERPLATE = re.compile(

@@ -161,11 +161,7 @@ def _read_tag(text: str, start: int) -> _Tag | None:
             depth -= 1
         elif sign == ">" and depth <= 0:
             before = text[text.rfind("\n", 0, start) + 1 : start]
-            after = (
-                text[position + 1 :].split("\n", 1)[0]
-                if len(text) - position < 200
-                else text[position + 1 : position + 200].split("\n", 1)[0]
-            )
+            after = text[position + 1 : position + 200].split("\n", 1)[0]
             return _Tag(
                 text[start : position + 1], match["name"] or "", position + 1, not before.strip() and not after.strip()
             )
@@ -180,7 +176,7 @@ def _admonition(match: re.Match[str]) -> str:
 
 
 def _dedent(marked: list[str]) -> str:
-    """Take the marks out, and between two of them the indentation: in MDX it does not make code, in Markdown it does."""
+    """Take the marks out, and between two of them the indentation, which makes code in Markdown but not in MDX."""
     out: list[str] = []
     opened: list[tuple[int, str]] = []
     for line in marked:

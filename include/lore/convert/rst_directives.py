@@ -8,19 +8,32 @@ from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles
+from docutils.parsers.rst.directives.tables import CSVTable, ListTable, RSTTable
 from docutils.parsers.rst.states import Inliner, SubstitutionDef
 from docutils.statemachine import StringList
 
 __all__ = ["register"]
 
-CODE = frozenset("code code-block sourcecode prompt ipython ipython3 jupyter-execute testcode doctest".split())
-DIAGRAMS = frozenset("graphviz digraph graph mermaid uml plantuml blockdiag seqdiag".split())
+CODE = frozenset(
+    {
+        "code", "code-block", "sourcecode", "prompt", "ipython", "ipython3", "jupyter-execute", "testcode", "doctest"
+    }
+)  # fmt: skip
+DIAGRAMS = frozenset(
+    {
+        "graphviz", "digraph", "graph", "mermaid", "uml", "plantuml", "blockdiag", "seqdiag"
+    }
+)  # fmt: skip
 DROPPED = frozenset(
-    "toctree contents sectnum index highlight default-domain currentmodule module rst-class class meta include raw date "
-    "title header footer target-notes tabularcolumns spelling spelling:word-list jinja argparse autoapimodule automodule "
-    "autoclass autofunction automethod autosummary only-latex sphinx-autobuild literalinclude exampleinclude plot "
-    "bibliography sectionauthor codeauthor click program autopydantic_model autopydantic_settings todolist".split()
-)
+    {
+        "toctree", "contents", "sectnum", "index", "highlight", "default-domain", "currentmodule", "module",
+        "rst-class", "class", "meta", "include", "raw", "date", "title", "header", "footer", "target-notes",
+        "tabularcolumns", "spelling", "spelling:word-list", "jinja", "argparse", "autoapimodule", "automodule",
+        "autoclass", "autofunction", "automethod", "autosummary", "only-latex", "sphinx-autobuild", "literalinclude",
+        "exampleinclude", "plot", "bibliography", "sectionauthor", "codeauthor", "click", "program",
+        "autopydantic_model", "autopydantic_settings", "todolist"
+    }
+)  # fmt: skip
 """Directives whose content is configuration, a list of files, or a program that makes the text elsewhere."""
 LABELS = {
     "seealso": "See also", "versionadded": "Added in version", "versionchanged": "Changed in version",
@@ -29,9 +42,11 @@ LABELS = {
     "danger": "Danger", "error": "Error", "hint": "Hint", "attention": "Attention", "todo": "To do",
 }  # fmt: skip
 NATIVE = frozenset(
-    "replace unicode role default-role table csv-table list-table parsed-literal math figure image compound container "
-    "line-block rubric epigraph highlights pull-quote".split()
-)
+    {
+        "replace", "unicode", "role", "default-role", "parsed-literal", "math", "figure", "image", "compound",
+        "container", "line-block", "rubric", "epigraph", "highlights", "pull-quote"
+    }
+)  # fmt: skip
 """docutils' own, good as they are but for options that Sphinx adds to them."""
 OBJECTS = re.compile(
     r"(?:\w+:)?(?:function|method|classmethod|staticmethod|class|attribute|property|data|exception|decorator|envvar|option"
@@ -44,22 +59,24 @@ LITERAL_ROLES = re.compile(
     r"|regexp|token|keyword|subst-code|confval|type|macro|var|member|any|py|js|c|cpp|decorator|deco|literal)"
 )
 NATIVE_ROLES = frozenset(
-    "abbreviation ab acronym ac code emphasis literal math pep-reference pep rfc-reference rfc strong subscript sub "
-    "superscript sup title-reference title t".split()
-)
+    {
+        "abbreviation", "ab", "acronym", "ac", "code", "emphasis", "literal", "math", "pep-reference", "pep",
+        "rfc-reference", "rfc", "strong", "subscript", "sub", "superscript", "sup", "title-reference", "title", "t"
+    }
+)  # fmt: skip
 MAX_NAMES = 500
 """Unknown names registered for one text; docutils keeps them for the life of the process."""
 
 _ours: set[str] = set()
 
 
-class _AnyOptions(dict[str, Callable[[str | None], str]]):
-    """An option spec that accepts every option as it is."""
+class _AnyOptions(dict[str, Callable[[str], Any]]):
+    """An option spec that accepts every option that it does not know, as it is."""
 
     def __bool__(self) -> bool:
         return True
 
-    def __missing__(self, key: str) -> Callable[[str | None], str]:
+    def __missing__(self, key: str) -> Callable[[str], Any]:
         return lambda value: value or ""
 
 
@@ -142,15 +159,25 @@ class _Picture(_AnyDirective):
         return [*shown, *self._parse()]
 
 
+class _Table(RSTTable):
+    option_spec = _AnyOptions(RSTTable.option_spec or {})
+
+
+class _ListTable(ListTable):
+    option_spec = _AnyOptions(ListTable.option_spec or {})
+
+
+class _CsvTable(CSVTable):
+    option_spec = _AnyOptions(CSVTable.option_spec or {})
+
+
+TABLES: dict[str, type[Directive]] = {"table": _Table, "list-table": _ListTable, "csv-table": _CsvTable}
+"""docutils' own, which would drop a whole table for an option of Sphinx's."""
+
+
 def _any_role(
-    name: str,
-    rawtext: str,
-    text: str,
-    lineno: int,
-    inliner: Inliner,
-    options: dict[str, Any] | None = None,
-    content: list[str] | None = None,
-) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    name: str, rawtext: str, text: str, lineno: int, inliner: Inliner, options: Any = None, content: Any = None
+) -> Any:
     """The title of a cross-reference (`Title <target>`), or its target in the short form that Sphinx shows."""
     words = text.replace("\x00", "")
     if match := re.fullmatch(r"(?P<title>.+?)\s*<(?P<target>[^<>]+)>", words, re.DOTALL):
@@ -185,6 +212,6 @@ def _register_ours() -> None:
     for name in (*CODE, *DIAGRAMS, *DROPPED, *LABELS):
         directives.register_directive(name, _AnyDirective)
         _ours.add(name)
-    for name in ("image", "figure"):
-        directives.register_directive(name, _Picture)
+    for name, directive in (("image", _Picture), ("figure", _Picture), *TABLES.items()):
+        directives.register_directive(name, directive)
         _ours.add(name)
