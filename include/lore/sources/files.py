@@ -81,7 +81,7 @@ class FilesSource:
 
     def _wanted(self, path: PurePosixPath) -> bool:
         name = path.as_posix()
-        if path.name.startswith(".") or format_of(path) is None or not self._there(path):
+        if path.name.startswith(".") or format_of(name) is None or not self._there(path):
             return False
         included = not self._include or any(glob.fullmatch(name) for glob in self._include)
         return included and not any(glob.fullmatch(name) for glob in self._exclude)
@@ -111,7 +111,7 @@ class FilesSource:
         return self._document(path, data, datetime.fromtimestamp(status.st_mtime, UTC))
 
     def _document(self, path: PurePosixPath, data: bytes, updated_at: datetime) -> Document:
-        format_name = format_of(path) or ""
+        format_name = format_of(path.name) or ""
         text = self._with_includes(path, data) if format_name == "rst" else ""
         return Document(
             id=self._document_id(path),
@@ -132,9 +132,9 @@ class FilesSource:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
             return ""
-        return resolve_includes(text, path, self._read_included)
+        return resolve_includes(text, path.as_posix(), self._read_included)
 
-    def _read_included(self, path: PurePosixPath) -> str | None:
+    def _read_included(self, path: str) -> str | None:
         """A file below the folder, as text; None where there is none."""
         file = self._root / path
         try:
