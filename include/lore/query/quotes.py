@@ -55,7 +55,7 @@ def excerpt(text: str, question: str, limit: int) -> str:
     units = list(_units(text))
     first, last = _best_window(units, set(content_words(question)), limit)
     start, end = units[first].start, units[last].end
-    piece = text[start:end].strip("\n")
+    piece = text[start:end].strip()
     if units[last].is_code and len(piece) > limit * _CODE_ALLOWANCE:
         return _cut_code(piece, limit)
     if len(piece) > limit and not units[first].is_code:
@@ -77,19 +77,21 @@ def _best_unit(text: str, claim: str) -> str:
 
 
 def _best_window(units: Sequence[_Unit], wanted: set[str], limit: int) -> tuple[int, int]:
-    """First and last unit of the window that holds most of the wanted words; the earliest and longest of equals."""
-    best, best_key = (0, 0), (-1, 0)
-    for first in range(len(units)):
-        if not units[first].words and first + 1 < len(units):
+    """First and last unit of the window that holds most of the wanted words; of equals the one that holds them most
+    often, then one that starts with them, then the earliest.
+    """
+    best, best_key = (0, 0), (-1, 0, False)
+    for first, unit in enumerate(units):
+        if not unit.words and first + 1 < len(units):
             continue  # a window starts with text, not with a blank line
-        found: set[str] = set()
-        for last in range(first, len(units)):
-            if units[last].end - units[first].start > limit and last > first:
-                break
+        last, found, matches = first, unit.words & wanted, len(unit.words & wanted)
+        while last + 1 < len(units) and units[last + 1].end - unit.start <= limit:
+            last += 1
             found |= units[last].words & wanted
-            key = (len(found), last - first if len(found) > best_key[0] or first == best[0] else -1)
-            if key > best_key:
-                best, best_key = (first, last), key
+            matches += len(units[last].words & wanted)
+        key = (len(found), matches, bool(unit.words & wanted))
+        if key > best_key:
+            best, best_key = (first, last), key
     return best
 
 
@@ -113,4 +115,4 @@ def _sentences(text: str, start: int, end: int) -> Iterator[_Unit]:
 def _cut_code(block: str, limit: int) -> str:
     fence = _FENCE.match(block)
     cut = block[:limit].rpartition("\n")[0]
-    return f"{cut}\n…\n{fence[1] if fence else '```'}"
+    return f"{cut}\n…\n{fence[1]}" if fence and cut else block[:limit]
