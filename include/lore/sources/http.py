@@ -141,7 +141,7 @@ class HttpClient:
         except httpx.TimeoutException:
             return _Again(f"no complete answer within {self._timeout:g} seconds")
         except httpx.TransportError as error:
-            return _Again(f"{type(error).__name__}: {error}")
+            return _Again(f"{type(error).__name__}: {error}".rstrip(". "))
         except httpx.HTTPError as error:
             return _Again(f"the answer cannot be decoded ({type(error).__name__})")
         if response.has_redirect_location:
