@@ -12,4 +12,4 @@ from include.lore.settings import load_settings
 
 broken = make_ingest_dags(load_settings().sources_dir).broken
 if broken:
-    raise DeclarationError("\n".join(["", *(f"- {error}" for error in broken)]))
+    raise DeclarationError("\n- ".join(["These declarations give no DAG:", *map(str, broken)]))

@@ -80,7 +80,13 @@ class LocalAirflow:
         home.mkdir(parents=True, exist_ok=True)
         folder = (dags_folder or PROJECT / "dags").absolute()
         os.environ.update(airflow_environment(home, log_level="CRITICAL"))
-        os.environ.update({"AIRFLOW__CORE__DAGS_FOLDER": str(folder), "AIRFLOW__LORE__INDEX_POOL": "default_pool"})
+        os.environ.update(
+            {
+                "AIRFLOW__CORE__DAGS_FOLDER": str(folder),
+                "AIRFLOW__CORE__DAGBAG_IMPORT_ERROR_TRACEBACKS": "False",
+                "AIRFLOW__LORE__INDEX_POOL": "default_pool",
+            }
+        )
         os.environ.update(environ or {})
         with _without_gc():
             _make_database(home)

@@ -34,7 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 8080), help="also: make up PORT=…")
     parser.add_argument("--home", type=Path, default=PROJECT / ".airflow", help="where Airflow keeps its state")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         return run(options.home, options.port)
     except KeyboardInterrupt:
@@ -54,6 +53,7 @@ def run(home: Path, port: int) -> int:
     with log_path.open("wb") as log:
         _airflow(["db", "migrate"], environ)
         _airflow(["pools", "set", INDEX_POOL, "2", "Index tasks at once, each holds an embedder"], environ)
+        signal.signal(signal.SIGTERM, _interrupt)
         _say(f"Starting Airflow; its output is in {log_path} ...")
         process = subprocess.Popen(
             [sys.executable, "-m", "airflow", "standalone"],
