@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ INDEX_VERSION = 1
 STATE, DOCUMENTS, CHUNKS = "state", "documents", f"chunks_{INDEX_VERSION}"
 MANIFEST = "manifest"
 LOCK_FILE = ".write.lock"
+RUST_LOCATION = re.compile(r",? ?\S+\.rs:\d+(:\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,6 @@ class LanceFolder:
         self._embedder_name = embedder_name
         self._dimensions = dimensions
         self._lock_timeout = lock_timeout
-        self._lock: FileLock | None = None
         self._tables: Tables | None = None
         self._opening = threading.RLock()
 
@@ -71,7 +72,7 @@ class LanceFolder:
         from filelock import Timeout
 
         with self.errors(action):
-            lock = self._file_lock()
+            lock = self._new_lock()
             try:
                 lock.acquire()
             except Timeout as error:
@@ -96,14 +97,12 @@ class LanceFolder:
             self._tables = None  # what was open may be what is broken
             raise self._explain(action, error) from error
 
-    def _file_lock(self) -> FileLock:
+    def _new_lock(self) -> FileLock:
+        """A lock object for one write: one that is kept could be inherited by a forked process, which must not be."""
         from filelock import FileLock
 
-        with self._opening:
-            if self._lock is None or not self.path.is_dir():
-                self.path.mkdir(parents=True, exist_ok=True)
-                self._lock = FileLock(self.path / LOCK_FILE, timeout=self._lock_timeout, poll_interval=0.02)
-            return self._lock
+        self.path.mkdir(parents=True, exist_ok=True)
+        return FileLock(self.path / LOCK_FILE, timeout=self._lock_timeout, poll_interval=0.02)
 
     def _exists(self) -> bool:
         if not self.path.exists():
@@ -190,7 +189,7 @@ class LanceFolder:
             )
 
     def _explain(self, action: str, error: Exception) -> StoreError:
-        text = str(error)
+        text = RUST_LOCATION.sub("", str(error))
         lower = text.lower()
         remedy, retryable = (
             "Look at the folder; an index that is damaged can be removed and built again by a sync.",

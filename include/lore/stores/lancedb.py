@@ -64,6 +64,8 @@ class LanceStore:
             raise StoreError("A search with alpha above 0 needs a vector.")
         if vector is not None and vector.shape != (self._dimensions,):
             raise StoreError(f"The query's vector has shape {vector.shape}, the index ({self._dimensions},).")
+        if vector is not None and not _finite(vector):
+            raise StoreError("The query's vector is not finite.")
         tables = self._folder.tables()
         if tables is None or limit <= 0 or not audiences:
             return []
@@ -222,8 +224,6 @@ def _upsert(table: Table, key: str, rows: pa.Table) -> None:
 
 
 def _check(entries: Sequence[Entry], dimensions: int) -> None:
-    import numpy as np
-
     documents: set[str] = set()
     chunks: set[str] = set()
     for entry in entries:
@@ -236,7 +236,7 @@ def _check(entries: Sequence[Entry], dimensions: int) -> None:
                 f"Document {name!r} has {len(entry.chunks)} chunks and vectors of shape {vectors.shape}; "
                 f"the index takes ({len(entry.chunks)}, {dimensions})."
             )
-        if not np.isfinite(vectors).all():
+        if not _finite(vectors):
             raise StoreError(f"A vector of document {name!r} is not finite.")
         for chunk in entry.chunks:
             if chunk.id in chunks:
@@ -246,6 +246,12 @@ def _check(entries: Sequence[Entry], dimensions: int) -> None:
                     f"Chunk {chunk.id!r} of document {name!r} names {chunk.document_id!r} as its document."
                 )
             chunks.add(chunk.id)
+
+
+def _finite(numbers: Vector | Matrix) -> bool:
+    import numpy as np
+
+    return bool(np.isfinite(numbers).all())
 
 
 def _replace_chunks(table: Table, entries: Sequence[Entry], dimensions: int) -> None:
