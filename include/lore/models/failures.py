@@ -1,0 +1,92 @@
+"""What a vendor's SDK raises, told as one ModelError: what failed, what to do, whether to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from include.lore.errors import ModelError
+
+__all__ = ["model_error", "status_of"]
+
+LONGEST_REASON = 300
+PASSING = {408, 409, 425, 429}
+SPENT = {"insufficient_quota", "billing_hard_limit_reached"}
+
+
+def model_error(error: Exception, *, model: str, setting: str, secret: str | None = None) -> ModelError:
+    """A ModelError for anything that a call to `model` raised.
+
+    `setting` is the prefix of its settings, such as "LORE_OPENAI". The server's own words are repeated (at most 300
+    characters) except where they are about the key, and never with `secret` in them. Raise it `from None`: the
+    original may hold the request's headers or the key.
+    """
+    if isinstance(error, ModelError):
+        return error
+    status = status_of(error)
+    reason = _reason(error, secret)
+    if status in (401, 403):
+        return ModelError(f"{model} refused the key (HTTP {status}).", remedy=f"Check {setting}_API_KEY.")
+    if status == 404:
+        remedy = f"Check the model's name and {setting}_BASE_URL."
+        return ModelError(f"{model} was not found (HTTP 404{reason}).", remedy=remedy)
+    if status == 429 and SPENT & {getattr(error, "code", None), _body(error).get("code"), _body(error).get("type")}:
+        remedy = "Check the account's plan and billing."
+        return ModelError(f"{model} refused the request: the quota is used up (HTTP 429{reason}).", remedy=remedy)
+    if status == 429:
+        return ModelError(
+            f"{model} is over its rate limit (HTTP 429{reason}).", remedy="Try again later.", retryable=True
+        )
+    if status is not None:
+        passing = status in PASSING or status >= 500
+        verb = "failed" if passing else "refused the request"
+        remedy = "Try again later." if passing else ""
+        return ModelError(f"{model} {verb} (HTTP {status}{reason}).", remedy=remedy, retryable=passing)
+    if _is_transport(error):
+        remedy = f"Check the network and {setting}_BASE_URL, or raise LORE_TIMEOUT_SECONDS."
+        return ModelError(
+            f"{model} could not be reached ({type(error).__name__}{reason}).", remedy=remedy, retryable=True
+        )
+    return ModelError(f"{model} gave an answer that cannot be read ({type(error).__name__}{reason}).", retryable=True)
+
+
+def status_of(error: Exception) -> int | None:
+    """The HTTP status that an SDK's error carries, under either of the names in use."""
+    for name in ("status_code", "code"):
+        value = getattr(error, name, None)
+        if isinstance(value, int) and 400 <= value < 600:
+            return value
+    return None
+
+
+def _reason(error: Exception, secret: str | None) -> str:
+    message = _body(error).get("message")
+    text = message if isinstance(message, str) else "" if status_of(error) else str(error)
+    text = " ".join(text.split())
+    if secret:
+        text = text.replace(secret, "[key]")
+    return f": {text[:LONGEST_REASON]}" if text else ""
+
+
+def _body(error: Exception) -> Mapping[str, Any]:
+    """The JSON that came with the status; some servers wrap it in "error"."""
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping):
+        body = body["error"]
+    return body if isinstance(body, Mapping) else {}
+
+
+def _is_transport(error: BaseException) -> bool:
+    """Whether the connection failed. The SDKs share no base class for that, but their names for it agree."""
+    return any(
+        word in kind.__name__ for cause in _causes(error) for kind in type(cause).__mro__ for word in TRANSPORT_WORDS
+    )
+
+
+TRANSPORT_WORDS = ("Timeout", "Connect", "Transport", "Protocol")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__

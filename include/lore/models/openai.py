@@ -1,0 +1,149 @@
+"""Embeddings of OpenAI, or of any server that speaks its API."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from include.lore.errors import ConfigurationError, ModelError
+from include.lore.models.failures import model_error
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+    from include.lore.types import Matrix, Vector
+
+__all__ = ["OpenAIEmbedder"]
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+KEYLESS = "none"
+"""Sent where a server wants no key: the SDK cannot send none."""
+DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
+FIXED = {"text-embedding-ada-002"}
+KNOWN_MAX_TOKENS = 8191
+UNKNOWN_MAX_TOKENS = 512
+MAX_INPUTS = 128
+"""OpenAI takes 2,048; fewer keep a request to a slow server of one's own within the timeout."""
+MAX_REQUEST_BYTES = 250_000
+"""OpenAI takes 300,000 tokens a request, and no token is shorter than a byte."""
+
+
+class OpenAIEmbedder:
+    """Embeds through the embeddings API: one request for at most 128 texts, in the order given.
+
+    Failed requests are repeated by the SDK up to `max_retries` times, waiting as Retry-After says; where that is over
+    two minutes it gives up at once. A text is cut to `max_tokens` bytes, as many tokens at most. The dimensions of a
+    model that is not OpenAI's are asked of the server on first use. Raises ConfigurationError without a key for
+    OpenAI itself, ModelError for anything that a request ends in, also an answer with the wrong number of vectors.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None,
+        base_url: str | None,
+        dimensions: int | None,
+        timeout: float,
+        max_retries: int,
+    ) -> None:
+        if not api_key and not base_url:
+            raise ConfigurationError(
+                f"The embedder openai:{model} needs a key.",
+                remedy="Set LORE_OPENAI_API_KEY, or LORE_OPENAI_BASE_URL to a server of your own.",
+            )
+        if dimensions is not None and model in FIXED:
+            raise ConfigurationError(f"{model} cannot be shortened.", remedy="Unset LORE_EMBEDDING_DIMENSIONS.")
+        self._model = model
+        self._api_key = api_key
+        self._base_url = base_url or DEFAULT_BASE_URL
+        self._shortened = dimensions if dimensions != DIMENSIONS.get(model) else None
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return f"openai:{self._model}" + (f"@{self._shortened}" if self._shortened else "")
+
+    @property
+    def max_tokens(self) -> int:
+        return KNOWN_MAX_TOKENS if self._model in DIMENSIONS else UNKNOWN_MAX_TOKENS
+
+    @cached_property
+    def dimensions(self) -> int:
+        """Raises ModelError where the server has to be asked and cannot be."""
+        known = self._shortened or DIMENSIONS.get(self._model)
+        return known or int(self._request(["dimensions"]).shape[1])
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        dimensions = self.dimensions
+        vectors = np.empty((len(texts), dimensions), dtype=np.float32)
+        done = 0
+        for batch in _batches([_sendable(text, self.max_tokens) for text in texts]):
+            rows = self._request(batch)
+            if rows.shape[1] != dimensions:
+                raise ModelError(
+                    f"{self.name} gave {rows.shape[1]} dimensions, {dimensions} were expected.",
+                    remedy="Check LORE_EMBEDDER and LORE_EMBEDDING_DIMENSIONS.",
+                )
+            vectors[done : done + len(batch)] = rows
+            done += len(batch)
+        return vectors
+
+    def embed_query(self, text: str) -> Vector:
+        return self.embed_documents([text])[0]
+
+    def _request(self, texts: list[str]) -> Matrix:
+        """One call: unit vectors in the order of the texts."""
+        options: dict[str, Any] = {"dimensions": self._shortened} if self._shortened else {}
+        try:
+            response = self._client().embeddings.create(model=self._model, input=texts, **options)
+            rows = {item.index: item.embedding for item in response.data}
+            if len(response.data) != len(texts) or set(rows) != set(range(len(texts))):
+                raise ModelError(f"{self.name} gave {len(response.data)} vectors for {len(texts)} texts.")
+            vectors = np.array([rows[index] for index in range(len(texts))], dtype=np.float32)
+        except Exception as error:  # the SDK lets malformed answers through as ValueError, TypeError and others
+            raise model_error(error, model=self.name, setting="LORE_OPENAI", secret=self._api_key) from None
+        norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True) if vectors.ndim == 2 else np.zeros(1)
+        if not (np.isfinite(norms) & (norms > 0)).all():
+            raise ModelError(f"{self.name} gave vectors that are not finite, or empty.")
+        return np.asarray(vectors / norms, dtype=np.float32)
+
+    def _client(self) -> OpenAI:
+        with self._lock:
+            return self._made_client
+
+    @cached_property
+    def _made_client(self) -> OpenAI:
+        from openai import OpenAI
+
+        return OpenAI(
+            api_key=self._api_key or KEYLESS,
+            base_url=self._base_url,
+            timeout=self._timeout,
+            max_retries=self._max_retries,
+        )
+
+
+def _sendable(text: str, max_bytes: int) -> str:
+    """The text as valid UTF-8 of at most so many bytes; an empty one would be refused, a space is not."""
+    return text[:max_bytes].encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore") or " "
+
+
+def _batches(texts: list[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        length = len(text.encode())
+        if batch and (len(batch) == MAX_INPUTS or size + length > MAX_REQUEST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += length
+    if batch:
+        yield batch
