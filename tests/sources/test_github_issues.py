@@ -190,8 +190,9 @@ def test_no_issue_is_lost_while_pages_shift():
     with GitHubServer([issue(n) for n in range(1, 351)]) as github:
 
         def touch(count: int) -> None:
-            """Before every call an issue of the first page changes and so moves to the end of the list."""
+            """Before every call an issue of the first page changes and so moves to the end, as does one of the last."""
             github.issues[count * 3] |= {"updated_at": stamp(1000 + count), "body": "changed meanwhile"}
+            github.issues[340] |= {"updated_at": stamp(2000 + count), "body": "changed meanwhile"}
 
         github.before = touch
         source = source_of(github)
@@ -203,6 +204,14 @@ def test_no_issue_is_lost_while_pages_shift():
         known |= {f"issues:{number}": d.text for number, d in documents(source, last_cursor(batches)).items()}
         assert changed
         assert all("changed meanwhile" in known[f"issues:{number}"] for number in changed)
+
+
+def test_the_cursor_stays_when_the_newest_issue_is_gone():
+    with GitHubServer([issue(1), issue(2, 50), issue(3, 50.5)]) as github:
+        source = source_of(github)
+        cursor = last_cursor(list(source.read(None)))
+        github.issues.pop()
+        assert last_cursor(list(source.read(cursor))) == cursor
 
 
 def test_closing_while_listing_hides_no_other_issue():
@@ -232,7 +241,7 @@ def test_a_comment_that_came_after_the_list_is_not_lost():
     with GitHubServer([issue(n) for n in range(1, 121)], [comment(n, n) for n in range(1, 121)]) as github:
 
         def arrive(count: int) -> None:
-            if count == 3:  # after the issues' first page and the first page of all comments
+            if count == 4:  # after the first page of issues and both pages of comments
                 github.comments.append(comment(120, 9000, "Late but here"))
 
         github.before = arrive
