@@ -78,6 +78,7 @@ class OpenAIEmbedder:
     def dimensions(self) -> int:
         """Raises ModelError where the server has to be asked and cannot be."""
         known = self._shortened or DIMENSIONS.get(self._model)
+        known = self._shortened or DIMENSIONS.get(self._model)
         return known or int(self._request(["dimensions"]).shape[1])
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -96,7 +97,8 @@ class OpenAIEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vector:
-        return self.embed_documents([text])[0]
+        vector: Vector = self.embed_documents([text])[0]
+        return vector
 
     def _request(self, texts: list[str]) -> Matrix:
         """One call: unit vectors in the order of the texts."""
