@@ -113,6 +113,16 @@ class TestSync:
         assert "bad.ipynb" in result.stderr
         assert "1 failed" in lore("sources").stdout
 
+    def test_too_many_failures_are_named(self, lore: Lore, knowledge: Path) -> None:
+        for number in range(3):
+            (knowledge / "pages" / f"bad{number}.ipynb").write_text("{ not a notebook", encoding="utf-8")
+        result = lore("sync", "handbook", "--json")
+        assert result.exit_code == 1
+        [report] = parsed(result.stdout)["sources"]
+        assert (report["status"], report["new"], len(report["failures"])) == ("failed", 3, 3)
+        assert "bad2.ipynb" in result.stderr
+        assert "failed, more than the share" in lore("sources").stderr
+
     def test_the_floor_and_how_to_pass_it(self, lore: Lore, knowledge: Path) -> None:
         assert lore("sync", "--all").exit_code == 0
         for name in ("keys.md", "hostile.md"):

@@ -13,7 +13,7 @@ import typer
 
 from include.lore.cli.common import check_sources, index_exists
 from include.lore.cli.output import clean, message, print_json, print_rich, print_text, show_error, stderr_console
-from include.lore.errors import ConfigurationError, ConversionError, LoreError
+from include.lore.errors import ConfigurationError, ConversionError, LoreError, RemovalFloorError, SyncError
 
 if TYPE_CHECKING:
     from include.lore.declarations import Declaration, Declarations
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from include.lore.settings import Settings
 
 __all__ = ["register"]
+
+FAILURES_SHOWN = 10
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -53,6 +55,9 @@ def sources(json: Json = False) -> None:
         print_json({"sources": rows, "broken": broken})
     elif rows:
         print_rich(_source_table(rows))
+        for row in rows:
+            if row["reason"]:
+                message(f"{row['id']}: {row['reason']}")
     else:
         message(f"No source is declared in {settings.sources_dir}.")
     for broken_one in declarations.broken:
@@ -87,7 +92,7 @@ def sync(
         store = open_store(settings, embedder)
         for declaration in chosen:
             make = partial(make_sync, declaration, settings, store=store, embedder=embedder)
-            results.append(_sync_one(declaration.id, make, force_removals))
+            results.append(_sync_one(declaration.id, make, store, force_removals))
     for error in declarations.broken:
         show_error(error)
     if json:
@@ -150,6 +155,7 @@ def _source_rows(declarations: Declarations, store: Store | None) -> list[dict[s
                 "chunks": counts.chunks if counts else 0,
                 "last_sync": state.synced_at.isoformat() if state and state.synced_at else None,
                 "state": state.status if state else "never synced",
+                "reason": state.report.get("reason", "") if state else "",
                 "declared": declaration is not None,
                 "failures": [
                     {"document_id": failure.document_id, "reason": failure.reason}
@@ -195,23 +201,29 @@ def _chosen(declarations: Declarations, ids: Sequence[str], settings: Settings) 
     return [known[source_id] for source_id in dict.fromkeys(ids)]
 
 
-def _sync_one(source_id: str, make: Callable[[], Sync], force_removals: bool) -> dict[str, Any]:
+def _sync_one(source_id: str, make: Callable[[], Sync], store: Store, force_removals: bool) -> dict[str, Any]:
     """Sync one source, say how it went, and give its report; a failure is a report too."""
+    problem: LoreError | None = None
     try:
-        with _progress(source_id) as report_progress:
-            report = make().run(progress=report_progress, force_removals=force_removals)
+        with _progress(source_id) as tell:
+            report = make().run(progress=tell, force_removals=force_removals)
+        result = report.to_json()
+        message(report.summary())
     except LoreError as error:
-        message(f"{source_id}: failed")
-        show_error(error)
-        failed = getattr(error, "report", None)
-        result = failed.to_json() if failed is not None else {}
-        return {"source_id": source_id, **result, "status": "failed", "error": error.message, "remedy": error.remedy}
-    message(report.summary())
-    for failure in report.failures[:10]:
-        message(f"  failed: {failure.document_id}: {failure.reason}")
-    if len(report.failures) > 10:
-        message(f"  and {len(report.failures) - 10} more; lore sources --json lists them all")
-    return dict(report.to_json())
+        problem = error
+        reached_the_end = isinstance(error, SyncError | RemovalFloorError)
+        state = store.state(source_id) if reached_the_end else None
+        result = dict(state.report) if state else {"source_id": source_id}
+        result |= {"status": "failed", "error": error.message, "remedy": error.remedy}
+        message(f"{source_id}: failed.")
+    failures = result.get("failures", ())
+    for failure in failures[:FAILURES_SHOWN]:
+        message(f"  {failure['document_id']}: {failure['reason']}")
+    if len(failures) > FAILURES_SHOWN:
+        message(f"  and {len(failures) - FAILURES_SHOWN} more; `lore sources --json` has them all")
+    if problem:
+        show_error(problem)
+    return result
 
 
 @contextmanager
