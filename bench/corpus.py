@@ -1,0 +1,19 @@
+"""The corpus that the benches share: real pages in BEIR layout, named by LORE_BENCH_BEIR or beside the project."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from include.lore.evaluation.beir import BeirDataset, load_beir
+
+DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval" / "raydocs"
+
+
+def load_corpus() -> BeirDataset:
+    """The dataset; ends the process with a message where there is none."""
+    folder = Path(os.environ.get("LORE_BENCH_BEIR") or DEFAULT)
+    if not folder.is_dir():
+        sys.exit("This bench needs real pages: set LORE_BENCH_BEIR to a folder in BEIR layout.")
+    return load_beir(folder, None)
