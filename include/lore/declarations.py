@@ -225,14 +225,13 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
         values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        hint = "A value that starts with @, * or % must stand in quotes." if "token" in str(error.problem) else ""
         where = f", line {mark.line + 1}" if mark else ""
         raise DeclarationError(
             f"{path}{where}: not valid YAML: {error.problem or error.context}.",
-            remedy=hint or "Correct the line; a value that starts with @ or * must stand in quotes.",
+            remedy="Correct the line; a value that starts with @, * or % must stand in quotes.",
         ) from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise DeclarationError(f"{path}: cannot be read as YAML: {error}.", remedy="Write UTF-8 text.") from None
+        raise DeclarationError(f"{path}: cannot be read as YAML: {error}.", remedy="Write YAML in UTF-8.") from None
     if values is None:
         raise DeclarationError(f"{path}: is empty.", remedy="Write at least `kind`, or delete the file.")
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):

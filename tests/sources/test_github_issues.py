@@ -179,11 +179,21 @@ def test_only_what_changed_is_read_again():
     with GitHubServer([issue(n, n * 10) for n in range(1, 301)], [comment(300, 5)]) as github:
         source = source_of(github)
         cursor = last_cursor(list(source.read(None)))
-        assert json.loads(cursor) == {"updated_at": stamp(3000)}
+        assert json.loads(cursor)["updated_at"] == stamp(3000)
         github.issues[2] |= {"updated_at": stamp(3001), "state": "closed"}
         github.requests.clear()
         assert list(documents(source, cursor)) == ["300", "3"]
         assert len(github.requests) == 2  # one page of issues, and the comments of 300
+
+
+@pytest.mark.parametrize("wider", [{"state": "all"}, {"labels": []}, {"since": None}, {"audiences": ["staff"]}])
+def test_a_declaration_that_chooses_otherwise_reads_from_the_start(wider):
+    narrow = {"state": "open", "labels": ["bug"], "since": date(2024, 1, 2)}
+    issues = [issue(n, 2000 + n * 10, labels=[{"name": "bug"}]) for n in range(1, 6)]
+    with GitHubServer(issues) as github:
+        cursor = last_cursor(list(source_of(github, **narrow).read(None)))
+        assert len(documents(source_of(github, **narrow), cursor)) == 1
+        assert len(documents(source_of(github, **(narrow | wider)), cursor)) == 5
 
 
 def test_no_issue_is_lost_while_pages_shift():

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -54,7 +55,7 @@ class GitHubIssuesSource:
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
         """Yield, in batches, the issues that changed at the cursor or later (None: all)."""
-        start = _from_cursor(since, self.id) if since else None
+        start = self._from_cursor(since) if since else None
         with self._client() as client:
             comments: _Comments | None = None
             for page in self._pages(client, start - OVERLAP if start else None):
@@ -149,7 +150,28 @@ class GitHubIssuesSource:
                 if error.status not in (404, 410):  # those two: it was deleted or moved since it was listed
                     raise
                 failures.append(Failure(f"{self.id}:{issue['number']}", f"Its comments cannot be read: {error}"))
-        return Batch(tuple(documents), _to_cursor(reached) if reached else None, failures=tuple(failures))
+        return Batch(tuple(documents), self._to_cursor(reached) if reached else None, failures=tuple(failures))
+
+    def _to_cursor(self, time: datetime) -> Cursor:
+        return json.dumps({"updated_at": f"{time:%Y-%m-%dT%H:%M:%SZ}", "selection": self._selection()})
+
+    def _from_cursor(self, cursor: Cursor) -> datetime | None:
+        """Where to go on; None when the declaration chose other issues then: what it did not, was never read."""
+        try:
+            stored = json.loads(cursor)
+            time = parse_time(stored["updated_at"])
+            selection = stored.get("selection")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            time = selection = None
+        if time is None:
+            raise SourceError(
+                f"The stored cursor of {self.id} cannot be read.", remedy="Sync the source from its start."
+            )
+        return time if selection == self._selection() else None
+
+    def _selection(self) -> str:
+        chosen = {"repository", "state", "labels", "since", "include_pull_requests", "audiences"}
+        return sha256(self._declaration.model_dump_json(include=chosen).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +232,3 @@ def _page_count(reply: Reply) -> int | None:
         return 1
     page = parse_qs(urlsplit(reply.last_url or "").query).get("page", [""])[0]
     return int(page) if page.isascii() and page.isdigit() else None
-
-
-def _to_cursor(time: datetime) -> Cursor:
-    return json.dumps({"updated_at": f"{time:%Y-%m-%dT%H:%M:%SZ}"})
-
-
-def _from_cursor(cursor: Cursor, source_id: str) -> datetime:
-    try:
-        time = parse_time(json.loads(cursor)["updated_at"])
-    except (ValueError, KeyError, TypeError):
-        time = None
-    if time is None:
-        raise SourceError(f"The stored cursor of {source_id} cannot be read.", remedy="Sync the source from its start.")
-    return time
