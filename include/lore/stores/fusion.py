@@ -1,4 +1,10 @@
-"""Relative score fusion: two rankings made comparable by their spread, then weighed against each other."""
+"""Relative score fusion: two rankings made comparable by their spread, then weighed against each other.
+
+The same as Weaviate's relativeScoreFusion (https://weaviate.io/blog/hybrid-search-fusion-algorithms), so that both
+stores rank alike. What one ranking did not find counts 0 there. Filling in the true scores instead did not help:
+nDCG@10 at alpha .5 with zeros, true cosines, true cosines and BM25 was .579, .566, .568 on raydocs and .483, .462, .473
+on airflow_so (MiniLM, 1,000-character chunks, 100 of each ranking).
+"""
 
 from __future__ import annotations
 

@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING
 
 from include.lore.errors import StoreError
 from include.lore.stores import schema
-from include.lore.stores.fusion import fuse
+from include.lore.stores.checks import check_entries, check_query
 from include.lore.stores.lance_folder import MANIFEST, LanceFolder
+from include.lore.stores.lance_search import search, visible
 from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, SourceState
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from include.lore.stores.fusion import Scores
     from include.lore.stores.lance_folder import Table
-    from include.lore.types import Matrix, Vector
+    from include.lore.types import Vector
 
 IDS_IN_A_CONDITION = 500
 DOCUMENTS_IN_A_COMMIT = 256
 DOCUMENTS_IN_A_PAGE = 64
-QUERY_CHARACTERS = 10_000
-"""A longer question is searched by its beginning."""
 KEEP_VERSIONS = timedelta(minutes=10)
 """Reads take milliseconds and start at the newest version, so an older one is in nobody's use by then."""
 UNINDEXED_SHARE, UNINDEXED_MINIMUM, UNINDEXED_MAXIMUM, FRAGMENTS_MAXIMUM = 0.02, 64, 1_000, 32
@@ -60,20 +58,12 @@ class LanceStore:
         audiences: Sequence[str] = (PUBLIC,),
     ) -> list[Hit]:
         """See `Index.search`. Vector search is exact; keyword search is BM25 over stemmed title, headings and text."""
-        if vector is None and alpha > 0:
-            raise StoreError("A search with alpha above 0 needs a vector.")
-        if vector is not None and vector.shape != (self._dimensions,):
-            raise StoreError(f"The query's vector has shape {vector.shape}, the index ({self._dimensions},).")
-        if vector is not None and not _finite(vector):
-            raise StoreError("The query's vector is not finite.")
+        check_query(vector, alpha, self._dimensions)
         tables = self._folder.tables()
         if tables is None or limit <= 0 or not audiences:
             return []
-        where = _visible(sources, audiences)
         with self._folder.errors("search"):
-            near = _by_vector(tables.chunks, vector, limit, where) if vector is not None and alpha > 0 else None
-            matching = _by_keyword(tables.chunks, text, limit, where) if alpha < 1 else None
-        return _merge(near, matching, vector, alpha)[:limit]
+            return search(tables.chunks, text, vector, limit, alpha, visible(sources, audiences))
 
     def document(self, document_id: str) -> Document | None:
         """See `Index.document`."""
@@ -165,7 +155,7 @@ class LanceStore:
 
     def replace(self, entries: Sequence[Entry]) -> None:
         """See `Store.replace`. Raises StoreError, with nothing written, for entries that cannot be stored together."""
-        _check(entries, self._dimensions)
+        check_entries(entries, self._dimensions)
         for piece in schema.slices(entries, DOCUMENTS_IN_A_COMMIT):
             pending, complete = (schema.document_rows(piece, pending=pending) for pending in (True, False))
             with self._folder.writing("write to") as tables:
@@ -223,37 +213,6 @@ def _upsert(table: Table, key: str, rows: pa.Table) -> None:
     table.merge_insert(key).when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
 
-def _check(entries: Sequence[Entry], dimensions: int) -> None:
-    documents: set[str] = set()
-    chunks: set[str] = set()
-    for entry in entries:
-        name, vectors = entry.document.id, entry.vectors
-        if name in documents:
-            raise StoreError(f"Document {name!r} occurs twice in one write.")
-        documents.add(name)
-        if len(vectors) != len(entry.chunks) or (entry.chunks and vectors.shape[1:] != (dimensions,)):
-            raise StoreError(
-                f"Document {name!r} has {len(entry.chunks)} chunks and vectors of shape {vectors.shape}; "
-                f"the index takes ({len(entry.chunks)}, {dimensions})."
-            )
-        if not _finite(vectors):
-            raise StoreError(f"A vector of document {name!r} is not finite.")
-        for chunk in entry.chunks:
-            if chunk.id in chunks:
-                raise StoreError(f"Chunk id {chunk.id!r} occurs twice in one write, the second time in {name!r}.")
-            if chunk.document_id != name:
-                raise StoreError(
-                    f"Chunk {chunk.id!r} of document {name!r} names {chunk.document_id!r} as its document."
-                )
-            chunks.add(chunk.id)
-
-
-def _finite(numbers: Vector | Matrix) -> bool:
-    import numpy as np
-
-    return bool(np.isfinite(numbers).all())
-
-
 def _replace_chunks(table: Table, entries: Sequence[Entry], dimensions: int) -> None:
     """Write the chunks and remove others of these documents, in one commit: a reader sees the old or the new ones."""
     import numpy as np
@@ -279,65 +238,3 @@ def _is_due(table: Table) -> bool:
     if any(index.num_unindexed_rows > allowed for index in table.list_indices()):
         return True
     return bool(table.stats()["fragment_stats"]["num_small_fragments"] > FRAGMENTS_MAXIMUM)
-
-
-def _visible(sources: Sequence[str], audiences: Sequence[str]) -> str:
-    seen = f"array_has_any(audiences, [{', '.join(map(schema.literal, audiences))}])"
-    return f"{schema.is_in('source_id', sources)} AND {seen}" if sources else seen
-
-
-def _by_vector(table: Table, vector: Vector, limit: int, where: str) -> pa.Table:
-    query = table.search(vector, vector_column_name="vector").distance_type("cosine").where(where, prefilter=True)
-    return query.select([*schema.CHUNK_COLUMNS, "vector", "_distance"]).limit(limit).to_arrow()
-
-
-def _by_keyword(table: Table, text: str, limit: int, where: str) -> pa.Table:
-    """Any word may match. The text is handed over as words, so that nothing in it acts as an operator."""
-    from lancedb.query import MatchQuery
-
-    words = MatchQuery(schema.clean(text[:QUERY_CHARACTERS]), "keywords")  # type: ignore[call-arg]  # a pydantic dataclass
-    query = table.search(words, query_type="fts").where(where, prefilter=True)
-    return query.select([*schema.CHUNK_COLUMNS, "vector", "_score"]).limit(limit).to_arrow()
-
-
-def _merge(near: pa.Table | None, matching: pa.Table | None, vector: Vector | None, alpha: float) -> list[Hit]:
-    """Both rankings as one, best first; every candidate has its true cosine, also one found by keyword only."""
-    import numpy as np
-
-    chunks: dict[str, Chunk] = {}
-    vectors: dict[str, Vector] = {}
-    keyword_scores: dict[str, float] = {}
-    for rows in (near, matching):
-        if rows is None or not len(rows):
-            continue
-        found = schema.to_chunks(rows)
-        chunks.update((chunk.id, chunk) for chunk in found)
-        vectors.update(zip((chunk.id for chunk in found), schema.to_vectors(rows), strict=True))
-        if "_score" in rows.column_names:
-            keyword_scores.update(zip((chunk.id for chunk in found), rows["_score"].to_pylist(), strict=True))
-    if not chunks:
-        return []
-    cosines = _cosines(np.stack(list(vectors.values())), vector)
-    keywords = np.array([keyword_scores.get(name, np.nan) for name in chunks])
-    scores = fuse(cosines, keywords, alpha)
-    hits = [
-        Hit(
-            chunk,
-            float(score),
-            vector_score=None if vector is None else float(cosine),
-            keyword_score=keyword_scores.get(name),
-            vector=vectors[name],
-        )
-        for (name, chunk), score, cosine in zip(chunks.items(), scores, cosines, strict=True)
-    ]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
-
-
-def _cosines(vectors: Matrix, vector: Vector | None) -> Scores:
-    import numpy as np
-
-    if vector is None:
-        return np.full(len(vectors), np.nan)
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
-    cosines: Scores = np.divide(vectors @ vector, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
-    return cosines
