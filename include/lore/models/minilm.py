@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from include.lore.types import Vector
 
-__all__ = ["DIMENSIONS", "GRAPH_VERSION", "MAX_TOKENS", "build_graph", "reference_embedding"]
+__all__ = ["DIMENSIONS", "GRAPH_VERSION", "MAX_TOKENS", "Weights", "build_graph", "reference_embedding"]
 
 GRAPH_VERSION = 1
 """Raise it with every change of `build_graph`: cached graphs are then built anew."""
