@@ -437,8 +437,11 @@ class StoreContract:
         assert reader.document("fake:d0") is None
         assert reader.search("text0", None, 5, 0.0) == []
 
-    def test_threads_share_one_store(self, store: Store) -> None:
+    def test_threads_write_through_shared_and_separate_handles(self, store: Store, make_store: MakeStore) -> None:
+        handles = [store, make_store()]
+
         def write(thread: int) -> None:
+            store = handles[thread % 2]
             for number in range(3):
                 store.replace([make_entry(f"t{thread}", [f"thread {thread} version {number}"]), make_entry("x", ["x"])])
                 assert store.search("thread", embed("thread"), 10, 0.5)

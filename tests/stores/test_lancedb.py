@@ -99,14 +99,30 @@ def test_data_files_that_are_gone_are_an_error_in_words(address: str) -> None:
         open_store(address).search("text", embed("text"), 5, 0.5)
 
 
-def test_an_index_whose_making_was_cut_off_is_completed(address: str) -> None:
-    entry = make_entry("a", ["text"])
+@pytest.mark.parametrize("table", ["state", "documents", "chunks_1"])
+def test_an_index_whose_making_was_cut_off_is_completed(address: str, table: str) -> None:
+    entry = make_entry("a", ["Deployments were running"])
+    order = ["state", "documents", "chunks_1"]
     open_store(address).save_state(SourceState("fake"))
-    shutil.rmtree(Path(address) / "chunks_1.lance")
+    for later in order[order.index(table) :]:
+        shutil.rmtree(Path(address) / f"{later}.lance")
+    (Path(address) / f"{table}.lance" / "data").mkdir(parents=True)
+    (Path(address) / f"{table}.lance" / "data" / "0.lance").write_bytes(b"half of a file")
     store = open_store(address)
     assert store.count() == Counts(0, 0, 0)
     store.replace([entry])
     held(store, [entry])
+    assert texts(store.search("deploy", None, 5, 0.0)) == ["Deployments were running"]
+
+
+def test_an_index_that_was_not_made_yet_is_made_by_the_next_write(address: str) -> None:
+    import lancedb
+
+    open_store(address).save_state(SourceState("fake"))
+    lancedb.connect(address).open_table("chunks_1").drop_index("keywords_idx")
+    store = open_store(address)
+    store.replace([make_entry("a", ["Deployments were running"])])
+    assert "keywords_idx" in {index.name for index in lancedb.connect(address).open_table("chunks_1").list_indices()}
 
 
 def test_an_index_that_is_removed_meanwhile_is_made_again(address: str) -> None:

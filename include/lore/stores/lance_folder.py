@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -57,6 +57,7 @@ class LanceFolder:
         self._dimensions = dimensions
         self._lock_timeout = lock_timeout
         self._tables: Tables | None = None
+        self._writable: Tables | None = None
         self._opening = threading.RLock()
 
     def tables(self) -> Tables | None:
@@ -94,7 +95,7 @@ class LanceFolder:
         except LoreError:
             raise
         except (OSError, RuntimeError, ValueError) as error:
-            self._tables = None  # what was open may be what is broken
+            self._tables = self._writable = None  # what was open may be what is broken
             raise self._explain(action, error) from error
 
     def _new_lock(self) -> FileLock:
@@ -111,7 +112,12 @@ class LanceFolder:
             raise StoreError(
                 f"The index {self.path} is a file, not a folder.", remedy="Set LORE_INDEX_URI to a folder."
             )
-        return (self.path / f"{STATE}.lance").exists()
+        return self._has(STATE)
+
+    def _has(self, table: str) -> bool:
+        """Whether the table has a commit; a folder without one is left where making it was cut off."""
+        versions = self.path / f"{table}.lance" / "_versions"
+        return versions.is_dir() and any(versions.iterdir())
 
     def _connect(self) -> DBConnection:
         import lancedb
@@ -123,52 +129,59 @@ class LanceFolder:
         connection = self._connect()
         state = connection.open_table(STATE)
         self._check(state)
-        if not all((self.path / f"{name}.lance").exists() for name in (DOCUMENTS, CHUNKS)):
+        if not (self._has(DOCUMENTS) and self._has(CHUNKS)):
             return None
         return Tables(state, connection.open_table(DOCUMENTS), connection.open_table(CHUNKS))
 
     def _open_or_make(self) -> Tables:
+        """The tables for writing. Another process may have dropped the index and made it anew, so look every time."""
         with self._opening:
             if not self._exists():
-                self._tables = None
-            else:
-                # Another process may have dropped the index and made it anew, so a writer always looks again.
-                if self._tables is not None:
-                    self._check(self._tables.state)
-                    return self._tables
-                self._tables = self._open()
-            if self._tables is None:
-                self._tables = self._make()
-            return self._tables
+                self._writable = None
+            elif self._writable is not None:
+                self._check(self._writable.state)
+            if self._writable is None:
+                self._tables = self._writable = self._make()
+            return self._writable
 
     def _make(self) -> Tables:
-        """Make the tables that are missing, the manifest first. Indexes are made while empty, which costs nothing:
-        rows that an index does not hold yet are read with its settings, so that a search never misses them.
+        """Make what is missing of tables and indexes, the manifest first.
+
+        Indexes are made while empty, which costs nothing: rows that an index does not hold yet are read with its
+        settings, so that a search never misses them.
         """
         from lancedb.index import FTS, Bitmap, BTree, LabelList
 
         connection = self._connect()
-        manifest = {
+        if self._exists():
+            state = connection.open_table(STATE)
+            self._check(state)
+        else:
+            state = connection.create_table(STATE, schema.state_rows({MANIFEST: self._manifest()}))
+        documents = connection.create_table(DOCUMENTS, schema=schema.document_schema(), exist_ok=True)
+        chunks = connection.create_table(CHUNKS, schema=schema.chunk_schema(self._dimensions), exist_ok=True)
+        words = FTS(language="English", stem=True, remove_stop_words=True, ascii_folding=True)
+        _make_indexes(documents, {"id": BTree()})
+        _make_indexes(
+            chunks,
+            {
+                "keywords": words,
+                "id": BTree(),
+                "document_id": BTree(),
+                "content_hash": BTree(),
+                "source_id": Bitmap(),
+                "audiences": LabelList(),
+            },
+        )
+        return Tables(state, documents, chunks)
+
+    def _manifest(self) -> dict[str, object]:
+        return {
             "embedder": self._embedder_name,
             "dimensions": self._dimensions,
             "schema": schema.SCHEMA_NUMBER,
             "created_at": datetime.now(UTC).isoformat(),
         }
-        state = connection.create_table(STATE, schema.state_rows({MANIFEST: manifest}), exist_ok=True)
-        documents = connection.create_table(DOCUMENTS, schema=schema.document_schema(), exist_ok=True)
-        chunks = connection.create_table(CHUNKS, schema=schema.chunk_schema(self._dimensions), exist_ok=True)
-        wanted: list[tuple[Table, str, Any]] = [
-            (documents, "id", BTree()),
-            (chunks, "keywords", FTS(language="English", stem=True, remove_stop_words=True, ascii_folding=True)),
-            (chunks, "id", BTree()),
-            (chunks, "document_id", BTree()),
-            (chunks, "content_hash", BTree()),
-            (chunks, "source_id", Bitmap()),
-            (chunks, "audiences", LabelList()),
-        ]
-        for table, column, config in wanted:
-            table.create_index(column, config=config, replace=True)
-        return Tables(state, documents, chunks)
 
     def _check(self, state: Table) -> None:
         rows = state.search().where(schema.is_in("key", [MANIFEST])).to_list()
@@ -207,3 +220,10 @@ class LanceFolder:
         return StoreError(
             f"Could not {action} the index in {self.path}: {text[:500]}", remedy=remedy, retryable=retryable
         )
+
+
+def _make_indexes(table: Table, wanted: Mapping[str, object]) -> None:
+    present = {column for index in table.list_indices() for column in index.columns}
+    for column, config in wanted.items():
+        if column not in present:
+            table.create_index(column, config=config)
