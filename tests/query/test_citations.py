@@ -210,6 +210,12 @@ def test_an_endless_line_is_checked_in_linear_time_and_cannot_hide_a_link() -> N
         assert "evil.com" not in text
 
 
+def test_deep_nesting_is_given_up_not_followed() -> None:
+    text, _ = check("[" * 200 + "https://evil.com/a" + "](x)" * 200)
+    assert text == "(link removed)"
+    assert check("[[[a](x)](y)](z)") == ("a", Check(dropped_links=("x", "y", "z")))
+
+
 WORDS = (
     "[1] [2] [99] [1,9] [ ] ( ) < > ` `` ``` ~~~ - # | * _ \\ &#104;ttps://evil.com https://evil.com/a http:// ht tp "
     "s://evil.com https: //evil.com/q javascript:alert(1) [a]( ]( ](//evil.com) ]: [x]: [x] <a </a> <b> <scr <script> "

@@ -12,22 +12,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from include.lore.query.links import LINK, SCHEME_ALONE, KnownLinks, trim
+from include.lore.query.marks import CITATION, NUMBERS, expand, indexed_name, is_interval
+from include.lore.query.markup import (
+    ATTRIBUTE_LINK,
+    CONTAINERS,
+    DEFINITION,
+    DESTINATION,
+    HTML_NAMES,
+    REFERENCE,
+    bracket_pairs,
+    looks_like_link,
+)
 
 __all__ = ["REMOVED_FROM_CODE", "REMOVED_FROM_TEXT", "Findings", "clean_line"]
 
 REMOVED_FROM_TEXT = "(link removed)"
 REMOVED_FROM_CODE = "<link removed>"
 _MAX_ROUNDS = 8
-_MAX_RANGE = 50
+_MAX_DEPTH = 10
 
-_NAME = r"(?:sources?|src|refs?|references?|passages?|documents?|docs?|citations?|quellen?|no\.?)\s*[:#]?\s*"
-_NUMBERS = (
-    rf"[\^#]?(?:{_NAME})?\d{{1,9}}(?:\s*(?:,\s*and|,\s*und|,|;|and|und|&|to|-|–|—)\s*[\^#]?(?:{_NAME})?\d{{1,9}})*"
-)
 _TOKEN = re.compile(
     rf"""
-    (?P<citation> \\?\[\\?\[{_NUMBERS}\\?\]\\?\] | (?:\\?\[|【|［|〔)\s*{_NUMBERS}\s*(?:†[^\]】\s]*)?(?:\\?\]|】|］|〕)
-                | \((?={_NAME}\d){_NUMBERS}\) )
+    (?P<citation> {CITATION} )
   | (?P<escape> \\[!-/:-@\[-`{{-~] )
   | (?P<ticks> `+ )
   | (?P<autolink> <(?:[a-z][a-z0-9+.\-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)> )
@@ -39,31 +45,6 @@ _TOKEN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_HTML_NAME_LIST = """
-a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption center cite code col
-colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2
-h3 h4 h5 h6 head header hr html i iframe img input ins kbd label legend li link main map mark marquee math menu meta
-nav noscript object ol option p param picture pre q s samp script section select small source span strike strong style
-sub summary sup svg table tbody td template textarea tfoot th thead title tr track tt u ul var video
-"""
-_HTML_NAMES = frozenset(_HTML_NAME_LIST.split())
-_ATTRIBUTE_LINK = re.compile(
-    r"(?:href|src|action|srcset|data|poster|formaction)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE
-)
-_DESTINATION = re.compile(
-    r"""\(\s*(?:<(?P<angled>[^<>]*)>|(?P<plain>(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*))
-        (?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)""",
-    re.VERBOSE,
-)
-_CONTAINERS = re.compile(r"(?:\s|>|[-*+]\s|\d{1,9}[.)]\s)*")
-_DEFINITION = re.compile(r"\[(?P<label>[^\[\]]+)\]:\s*<?(?P<destination>[^\s<>]+)>?\s*(?:[\"'(].*)?$")
-_BRACKET_OR_CODE = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|`+|[\[\]]")
-_REFERENCE = re.compile(r"\[([^\[\]]*)\]")
-_INDEXED = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]\s]*\])*$")
-_INDEX_GOES_ON = re.compile(r"\.[a-z_]|\[[a-z\"']|\s*=[^=]")
-_ARRAYS = frozenset(("argv", "args", "arr", "df", "lst", "params"))
-_ARRAYS_OR_WORDS = frozenset(("list", "array", "items", "data", "row", "rows", "values", "results", "matrix"))
-_RANGE = re.compile(rf"(\d+)\s*(?:to|-|–|—)\s*[\^#]?(?:{_NAME})?(\d+)", re.IGNORECASE)
 
 
 @dataclass
@@ -84,7 +65,7 @@ def clean_line(
     With `quoting` the line is a source's own: its bracketed numbers are text and are escaped.
     """
     for _ in range(_MAX_ROUNDS):
-        scan = _Scan(line, known, passages, findings, at_start, quoting)
+        scan = _Scan(line, known, passages, findings, at_start, quoting, 0)
         cleaned = scan.run()
         if cleaned == line:
             findings.kept |= scan.kept
@@ -97,7 +78,7 @@ class _Scan:
     """One pass over one line, left to right."""
 
     def __init__(
-        self, line: str, known: KnownLinks, passages: int, findings: Findings, at_start: bool, quoting: bool
+        self, line: str, known: KnownLinks, passages: int, findings: Findings, at_start: bool, quoting: bool, level: int
     ) -> None:
         self.line = line
         self.known = known
@@ -105,8 +86,9 @@ class _Scan:
         self.findings = findings
         self.at_start = at_start
         self.quoting = quoting
+        self.level = level
         self.kept: set[int] = set()
-        self._pairs = _bracket_pairs(line)
+        self._pairs = bracket_pairs(line)
         self.position = 0
         self.depth = 0
         self._text = ""  # prose since the last code span; what may not be touched any more is in _parts
@@ -148,13 +130,15 @@ class _Scan:
         if self.quoting:
             self._write(re.sub(r"\\?([\[\]])", r"\\\1", token))
             return
-        numbers = _expand(token)
-        if self._index_expression(token, numbers):
-            return
-        if len(numbers) > 1 and 0 in numbers and not re.search(_NAME, token, re.IGNORECASE):
-            self._write(token)  # an interval or a range of characters: no passage has the number 0
-            return
+        numbers = expand(token)
         valid = [number for number in numbers if 1 <= number <= self.passages]
+        if name := indexed_name(self._text, token, self.line[self.position :], dangling=not valid):
+            self._text = self._text.removesuffix(name)
+            self._seal(f"`{name}{token}`")  # the code that it is
+            return
+        if is_interval(token, numbers):
+            self._write(token)
+            return
         self.findings.dropped_citations.extend(str(number) for number in numbers if number not in valid)
         self.kept.update(valid)
         leads = self._only_containers(self._text)
@@ -163,27 +147,13 @@ class _Scan:
         if not valid:
             self._close_gap()
 
-    def _index_expression(self, token: str, numbers: list[int]) -> bool:
-        """Recognise `argv[1]` in prose, and write it as the code that it is."""
-        name = _INDEXED.search(self._text)
-        if not name or not re.fullmatch(r"\[\d+\]", token):
-            return False
-        last = name[0].rpartition(".")[2]
-        certain = len(name[0]) == 1 or last in _ARRAYS or _INDEX_GOES_ON.match(self.line, self.position)
-        dangling = not 1 <= numbers[0] <= self.passages
-        if not certain and not (dangling and (re.search(r"[_.\]]", name[0]) or last in _ARRAYS_OR_WORDS)):
-            return False
-        self._text = self._text[: name.start()]
-        self._seal(f"`{name[0]}{token}`")
-        return True
-
     def _skip_target(self, leads: bool) -> None:
         """A citation is linked by whoever shows the answer: leave out a target that the model gave it.
 
         The citation `leads` when the line starts with it; then a colon after it would define a reference.
         """
         if self.line.startswith("(", self.position):
-            destination = _DESTINATION.match(self.line, self.position)
+            destination = DESTINATION.match(self.line, self.position)
             if destination:
                 self._allowed(destination["angled"] or destination["plain"] or "")
                 self.position = destination.end()
@@ -225,11 +195,11 @@ class _Scan:
             return
         label = self.line[start:end]
         if self.line.startswith("(", end + 1):
-            destination = _DESTINATION.match(self.line, end + 1)
+            destination = DESTINATION.match(self.line, end + 1)
             if destination and self._inline_link(label, destination):
                 return
-        reference = _REFERENCE.match(self.line, end + 1)
-        if reference and not self._glued() and not re.fullmatch(_NUMBERS, reference[1].strip(), re.IGNORECASE):
+        reference = REFERENCE.match(self.line, end + 1)
+        if reference and not self._glued() and not re.fullmatch(NUMBERS, reference[1].strip(), re.IGNORECASE):
             self._write(self._clean(label))
             self.position = reference.end()
             return
@@ -239,7 +209,7 @@ class _Scan:
     def _inline_link(self, label: str, destination: re.Match[str]) -> bool:
         """Write `[label](destination)`, linked if it may be. False for what only looks like a link: `list[T](x)`."""
         target = destination["angled"] if destination["angled"] is not None else destination["plain"]
-        if self._glued() and not _looks_like_link(target):
+        if self._glued() and not looks_like_link(target):
             return False
         self.position = destination.end()
         cited = len(self.kept)
@@ -253,11 +223,11 @@ class _Scan:
 
     def _definition(self, match: re.Match[str]) -> bool:
         """A reference definition turns into plain text with its link, or into nothing when no source holds that."""
-        found = _DEFINITION.match(self.line, match.start())
+        found = DEFINITION.match(self.line, match.start())
         if match[0] != "[" or not found or not self._only_containers(self._text):
             return False
         destination = found["destination"]
-        if not _looks_like_link(destination):
+        if not looks_like_link(destination):
             return False
         self.position = len(self.line)
         if self._allowed(destination):
@@ -318,11 +288,11 @@ class _Scan:
 
     def _tag(self, match: re.Match[str]) -> None:
         name = re.match(r"</?([a-z][a-z0-9]*)", match[0], re.IGNORECASE)
-        if not name or name[1].lower() not in _HTML_NAMES:
+        if not name or name[1].lower() not in HTML_NAMES:
             self._write("&lt;")  # a placeholder such as <name>: text
             self.position = match.start() + 1
             return
-        for link in _ATTRIBUTE_LINK.findall(match[0]):
+        for link in ATTRIBUTE_LINK.findall(match[0]):
             self._allowed(link)
         if name[1].lower() == "br":
             self._write(" ")
@@ -335,7 +305,9 @@ class _Scan:
     # ---------------------------------------------------------------------------------------------------- helpers
 
     def _clean(self, label: str) -> str:
-        scan = _Scan(label, self.known, self.passages, self.findings, False, self.quoting)
+        if self.level >= _MAX_DEPTH:
+            return label  # the next round comes to it, or gives the line up
+        scan = _Scan(label, self.known, self.passages, self.findings, False, self.quoting, self.level + 1)
         cleaned = scan.run()
         self.kept |= scan.kept
         return cleaned
@@ -346,33 +318,4 @@ class _Scan:
 
     def _only_containers(self, text: str) -> bool:
         """Whether nothing but list markers and quote signs stands before this place in the line."""
-        return self.at_start and not self._parts and _CONTAINERS.fullmatch(text) is not None
-
-
-def _bracket_pairs(line: str) -> dict[int, int]:
-    """For each bracket that is closed, where; escaped ones and those in code spans are text."""
-    pairs: dict[int, int] = {}
-    opened: list[int] = []
-    for match in _BRACKET_OR_CODE.finditer(line):
-        if match[0] == "[":
-            opened.append(match.start())
-        elif match[0] == "]" and opened:
-            pairs[opened.pop()] = match.start()
-    return pairs
-
-
-def _expand(token: str) -> list[int]:
-    """The numbers that a citation names, each once: `[1, 3-5]` gives 1, 3, 4, 5."""
-    numbers: list[int] = []
-    token = token.partition("†")[0]
-    for match in re.finditer(rf"{_RANGE.pattern}|(\d+)", token, re.IGNORECASE):
-        if match[3]:
-            numbers.append(int(match[3]))
-            continue
-        first, last = int(match[1]), int(match[2])
-        numbers.extend(range(first, last + 1) if 0 <= last - first <= _MAX_RANGE else (first, last))
-    return list(dict.fromkeys(numbers))
-
-
-def _looks_like_link(destination: str) -> bool:
-    return bool(LINK.match(destination) or re.match(r"[a-z][a-z0-9+.\-]*:|[/.#]", destination, re.IGNORECASE))
+        return self.at_start and not self._parts and CONTAINERS.fullmatch(text) is not None
