@@ -250,12 +250,12 @@ class _Scan:
             self._separate()
             return
         link = trim(match[0])
+        self.position = match.start() + len(link)  # what was trimmed may be the start of an escape
         if SCHEME_ALONE.fullmatch(link):
-            self._write(match[0])
+            self._write(link)
             return
         self.findings.dropped_links.append(link)
         self._write(REMOVED_FROM_TEXT)
-        self.position = match.start() + len(link)
 
     def _separate(self) -> None:
         """Keep renderers from taking what follows a bare link for a part of it."""
