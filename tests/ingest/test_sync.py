@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -271,6 +271,22 @@ def test_a_source_that_stops_early_keeps_what_it_gave(house: House) -> None:
     rest = source(*documents[2:], cursor="four", listing=[document.id for document in documents])
     assert house.sync(rest).run().new == 2
     assert rest.reads == ["two"]
+
+
+class Unlistable(FakeSource):
+    """Can be read and not listed."""
+
+    def list_ids(self) -> Iterator[str]:
+        yield "fake:p0"
+        raise SourceError("A page of the list is broken.")
+
+
+def test_a_list_that_fails_removes_nothing_and_is_told(house: House) -> None:
+    documents = pages(30)
+    house.sync(source(*documents)).run()
+    report = house.sync(Unlistable([Batch((*documents[:5], make_document("new", "New.")))])).run()
+    assert (report.status, report.new, report.removed) == ("warning", 1, 0)
+    assert "A page of the list is broken." in report.failures[0].reason
 
 
 @pytest.mark.parametrize("error", [SourceError("Gone.", retryable=True), SourceError("Wrong token.")])

@@ -7,7 +7,7 @@ the fingerprints in the store, deletions against what the source lists, and the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -103,13 +103,14 @@ class Sync:
                 raise
             interrupted = str(error)
         writer.flush()
+        existing = None if interrupted else self._existing(since, writer.ids, failures)
         return Manifest(
             source_id=self._source.id,
             run_id=run_id,
             shards=tuple(writer.shards),
             cursor=cursor,
             held=held,
-            existing=None if interrupted else self._existing(since, writer.ids, failures),
+            existing=existing,
             deleted=tuple(deleted),
             failures=tuple(failures),
             repeated=writer.repeated,
@@ -118,10 +119,17 @@ class Sync:
             seconds=time.monotonic() - started,
         )
 
-    def _existing(self, since: Cursor | None, read: set[str], failures: Iterable[Failure]) -> tuple[str, ...] | None:
-        """The ids that the source has now, or None where it cannot say: then nothing is taken for deleted."""
+    def _existing(self, since: Cursor | None, read: set[str], failures: list[Failure]) -> tuple[str, ...] | None:
+        """The ids that the source has now, or None where it cannot say: then nothing is taken for deleted.
+
+        A list that fails is a failure of its own, and what was read is indexed all the same.
+        """
         if isinstance(self._source, Listable):
-            return tuple(self._source.list_ids())
+            try:
+                return tuple(self._source.list_ids())
+            except SourceError as error:
+                failures.append(Failure(self._source.id, f"What was deleted could not be seen: {error}"))
+                return None
         return tuple(read.union(failure.document_id for failure in failures)) if since is None else None
 
     def shards(self, extraction: str) -> list[str]:
