@@ -63,7 +63,7 @@ def test_version(folder: Path, cache: Path) -> None:
     assert out.startswith("lore ")
 
 
-@pytest.mark.parametrize("arguments", [["convert", "big.md"], ["convert", "pages/keys.md"], ["--help"]])
+@pytest.mark.parametrize("arguments", [["convert", "big.md"], ["sources"], ["sources", "--json"], ["--help"]])
 def test_a_reader_that_goes_away(folder: Path, cache: Path, arguments: list[str]) -> None:
     (folder / "big.md").write_text("word " * 400_000, encoding="utf-8")
     process = start(*arguments, folder=folder, cache=cache)
@@ -73,6 +73,7 @@ def test_a_reader_that_goes_away(folder: Path, cache: Path, arguments: list[str]
     process.wait(timeout=60)
     assert "Traceback" not in error
     assert "BrokenPipe" not in error
+    assert process.returncode == 1
 
 
 def test_an_interruption_ends_cleanly(folder: Path, cache: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
@@ -24,20 +23,14 @@ class LoreGroup(TyperGroup):
     """Exit codes: 0 fine, 1 failure, 2 usage or configuration, 130 interrupted."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run, and end in SystemExit: a LoreError as a message, a reader that went away without one."""
+        """Run, and end in SystemExit; a LoreError becomes a message."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a terminal of few characters must not end the command
         try:
-            try:
-                return super().main(*args, **kwargs)
-            finally:
-                sys.stdout.flush()
+            return super().main(*args, **kwargs)
         except LoreError as error:
             show_error(error)
             sys.exit(2 if isinstance(error, ConfigurationError) else 1)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails once more
-            sys.exit(1)
 
 
 app = typer.Typer(

@@ -43,13 +43,12 @@ def is_terminal() -> bool:
 
 def print_text(text: str, end: str = "\n") -> None:
     """Print to stdout, unwrapped and without styles."""
-    sys.stdout.write(clean(text) + end)
-    sys.stdout.flush()
+    _write(clean(text) + end)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON value, and nothing else, to stdout; in ASCII, so that no terminal is controlled by it."""
-    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+    _write(json.dumps(value, indent=2) + "\n")
 
 
 def print_rich(renderable: RenderableType) -> None:
@@ -78,6 +77,11 @@ def show_error(error: LoreError) -> None:
 def stderr_console() -> Console:
     """The console of progress bars."""
     return _console(stderr=True)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()  # a reader that went away is noticed here, where it is handled, and not at exit
 
 
 def _console(*, stderr: bool) -> Console:
