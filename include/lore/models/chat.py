@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from include.lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError
@@ -26,6 +27,9 @@ FILTERED = {"content_filter", "refusal", "safety", "prohibited_content", "blockl
 CUT = {"length", "max_tokens", "incomplete"}
 SCHEMA_STATUSES = {400, 415, 422, 501}
 """What servers answer to a response format that they do not know."""
+REFUSED = "{} refused to answer ({})."
+CUT_OFF = "The answer of {} was cut off at the model's length limit ({})."
+JSON_ATTEMPTS = 20
 JSON_PROMPT = "Reply with one JSON object and nothing else. It must fit this JSON schema:\n"
 
 
@@ -109,18 +113,24 @@ class LangChainChatModel:
             raise self._failure(error) from None
         self._check_finish(_finish(reply["raw"]))
         if "Refusal" in type(reply["parsing_error"]).__name__:
-            raise ModelError(f"{self.name} refused to answer.")
-        return reply["parsed"] if isinstance(reply["parsed"], dict) else _json_in(reply["raw"].text)
+            raise ModelError(REFUSED.format(self.name, "refusal"))
+        # LangChain's own parser completes JSON that was cut off, so its result is taken only where there is no text.
+        text = str(reply["raw"].text)
+        return _json_in(text) if text else reply["parsed"]
 
     def _check_finish(self, reason: str) -> None:
         if reason in FILTERED:
-            raise ModelError(f"{self.name} refused to answer ({reason}).")
+            raise ModelError(REFUSED.format(self.name, reason))
         if reason in CUT:
-            raise ModelError(f"The answer of {self.name} was cut off at the model's length limit ({reason}).")
+            raise ModelError(CUT_OFF.format(self.name, reason))
 
     def _failure(self, error: Exception) -> LoreError:
         if isinstance(error, LoreError):
             return error
+        if "ContentFilter" in type(error).__name__:  # OpenAI's SDK raises for these two where it parses JSON
+            return ModelError(REFUSED.format(self.name, "content_filter"))
+        if "LengthFinish" in type(error).__name__:
+            return ModelError(CUT_OFF.format(self.name, "length"))
         setting = "LORE_OPENAI" if self._provider == "openai" else self._provider.upper()
         return model_error(error, model=self.name, setting=setting, secret=self._api_key)
 
@@ -175,9 +185,9 @@ def _finish(reply: Any) -> str:
 def _json_in(text: str) -> Any:
     """The first JSON object in a text, also behind words or inside a fence; None where there is none."""
     decoder = json.JSONDecoder()
-    for start in (match.start() for match in re.finditer(r"\{", text)):
+    for opening in islice(re.finditer(r"\{", text), JSON_ATTEMPTS):
         try:
-            return decoder.raw_decode(text, start)[0]
+            return decoder.raw_decode(text, opening.start())[0]
         except (ValueError, RecursionError):
             continue
     return None
