@@ -29,7 +29,8 @@ console = Console(highlight=False)
 def main() -> int:
     """Run the demo; returns the exit code."""
     started = time.monotonic()
-    issues, comments = (json.loads((EXAMPLES / "github" / f"{name}.json").read_text()) for name in ("issues", "comments"))
+    tracker = EXAMPLES / "github"
+    issues, comments = (json.loads((tracker / f"{name}.json").read_text()) for name in ("issues", "comments"))
     with GitHubServer(issues, comments, repository="tidewheel/tidewheel") as github:
         place = {
             "LORE_SOURCES_DIR": str(EXAMPLES / "sources"),
@@ -80,7 +81,7 @@ def ask() -> None:
     console.rule("[bold]2  Ask: answers with their sources")
     for item in yaml.safe_load((EXAMPLES / "questions.yaml").read_text()):
         if item.get("demo"):
-            console.print(f"\n[bold]$ lore ask \"{item['question']}\"[/bold]\n")
+            console.print(f"\n[bold]$ lore ask '{item['question']}'[/bold]\n")
             app(["ask", item["question"]], standalone_mode=False)
             sys.stdout.flush()
 

@@ -1,0 +1,27 @@
+"""Run every bench, one after the other, each in a process of its own, and print one JSON object."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+BENCHES = ("facade", "dag_parse", "embedder", "store", "sync", "kill")
+
+
+def main() -> int:
+    """Print the figures of all benches; returns 1 when one of them failed."""
+    figures: dict[str, object] = {}
+    failed = False
+    for name in BENCHES:
+        print(f"bench.{name} ...", file=sys.stderr, flush=True)
+        run = subprocess.run([sys.executable, "-m", f"bench.{name}"], stdout=subprocess.PIPE, text=True)
+        failed = failed or run.returncode != 0
+        figures[name] = json.loads(run.stdout) if run.stdout.strip() else f"failed with {run.returncode}"
+    json.dump(figures, sys.stdout, indent=2)
+    print()
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
