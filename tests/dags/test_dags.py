@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from include.lore.errors import ConfigurationError, LoreError, ModelError, SourceError
+from include.lore.types import Answer, Citation, Plan, Question, Trace
 
 from .conftest import Project
 
@@ -126,6 +127,20 @@ def test_ask_answers_with_citations_and_buttons_for_them(project: Project) -> No
     assert (first["number"], first["url"]) == (1, "https://notes.example.com/keys")
     links = {key: value for run_id, key, value in rows("xcom", "run_id", "key", "value") if run_id == run.run_id}
     assert json.loads(links["_link_source_1"]) == first["url"]
+
+
+def test_the_log_of_an_answer_has_short_lines_and_every_address_on_one_of_its_own(project: Project) -> None:
+    from include.lore.orchestration.ask import answer_lines
+
+    citation = Citation(1, "notes:a", "c1", "notes", "https://notes.example.com/a", "A", ("B",), "quote")
+    code = "```\n" + "x = 1; " * 30 + "\n```"
+    text = f"> {'a passage of many words ' * 20}[1]\n\n{code}\n"
+    lines = list(answer_lines(Answer(Question("Why?"), text, (citation,), True, Trace(Plan("Why?", ("Why?",))))))
+    quoted = [line for line in lines if line.startswith("> ")]
+    assert len(quoted) > 3
+    assert all(len(line) <= 110 for line in quoted)
+    assert "x = 1; " * 30 in lines
+    assert lines[-2:] == ["[1] A > B", "    https://notes.example.com/a"]
 
 
 def test_ask_refuses_an_empty_question(project: Project) -> None:

@@ -2,12 +2,13 @@
 
 Where an answer is read was chosen for what Airflow 3.3 can show: a task cannot write the note of its own run, XComs
 lose their line breaks, and human-in-the-loop pages (which do render Markdown) hold the run until somebody responds.
-The log is what the UI opens first; it keeps lines and turns addresses into links. The buttons `Source 1` … above it
-lead to the cited pages, and `return_value` is the answer as JSON for programs.
+The log is what the UI opens first; it keeps lines and turns addresses into links. The buttons `Source 1` … of the tab
+Details lead to the cited pages, and `return_value` is the answer as JSON for programs.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,14 @@ __all__ = ["AskOperator", "answer_lines", "answer_to_json", "make_ask_dag"]
 LINKS = 8
 """Buttons for cited pages; an answer is written from eight passages by default."""
 
+LOG_COLUMNS = 110
+
 HELP = """
 Asks Lore a question and answers it from the indexed sources, with citations.
 
 1. Press **Trigger**, type the question, and choose sources or leave them empty to search all.
-2. Open the task `answer` of the run: its log shows the answer and the address of every source; the buttons
-   **Source 1**, **Source 2** … open the cited pages.
+2. Open the task `answer` of the run: its log shows the answer and the address of every source. In the tab
+   **Details**, the buttons **Source 1**, **Source 2** … open the cited pages.
 
 Programs find the answer as JSON in the XCom `return_value`.
 """
@@ -94,7 +97,9 @@ def make_ask_dag(declarations: Sequence[Declaration] = ()) -> DAG:
         params={"question": _question_param(), "sources": _sources_param(declarations)},
         auto_register=False,
     ) as dag:
-        AskOperator(task_id="answer", doc_md="Its log is the answer; the buttons open the cited pages.")
+        AskOperator(
+            task_id="answer", doc_md="Its log is the answer; the buttons in the tab Details open the cited pages."
+        )
     return dag
 
 
@@ -102,7 +107,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     """The answer for a log: question, text, then each source with its address on a line of its own."""
     yield f"Question: {answer.question.text}"
     yield ""
-    yield from answer.text.splitlines()
+    yield from _wrapped(answer.text)
     for heading, citations in (("Sources", answer.citations), ("Nearest pages", answer.nearest)):
         if citations:
             yield ""
@@ -111,6 +116,20 @@ def answer_lines(answer: Answer) -> Iterator[str]:
             yield f"[{citation.number}] {' > '.join((citation.title, *citation.headings))}"
             yield f"    {citation.url or citation.document_id}"
     yield from (f"Note: {note}" for note in answer.trace.notes)
+
+
+def _wrapped(markdown: str) -> Iterator[str]:
+    """Lines short enough for the log viewer, which does not break them; quotes stay quotes, code stays as it is."""
+    wrapper = textwrap.TextWrapper(LOG_COLUMNS, break_long_words=False, break_on_hyphens=False)
+    in_code = False
+    for line in markdown.splitlines():
+        text = line.lstrip("> ")
+        in_code ^= text.startswith(("```", "~~~"))
+        if in_code or len(line) <= LOG_COLUMNS:
+            yield line
+        else:
+            wrapper.initial_indent = wrapper.subsequent_indent = line[: len(line) - len(text)]
+            yield from wrapper.wrap(text)
 
 
 def answer_to_json(answer: Answer) -> dict[str, Any]:
