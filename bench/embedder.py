@@ -1,7 +1,6 @@
-"""Speed and exactness of the local embedder: `python -m bench.embedder` prints JSON.
+"""Speed and exactness of the local embedder on pieces of 1,000 characters of real pages; prints JSON.
 
---beir DIR    folder with corpus.jsonl whose texts are cut into 1,000 characters; without it, texts are generated
---texts N     how many of them (default 200)
+python -m bench.embedder --texts 200
 """
 
 from __future__ import annotations
@@ -17,22 +16,23 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.corpus import load_corpus
+
 CHARACTERS = 1000
 QUERIES = 50
 COMPARED = 8
 
 
 def main() -> None:
+    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--beir", type=Path)
     parser.add_argument("--texts", type=int, default=200)
     options = parser.parse_args()
-    print(json.dumps(measure(corpus(options.beir, options.texts)), indent=2))
+    print(json.dumps(measure(pieces(load_corpus().folder, options.texts)), indent=2))
 
 
 def measure(texts: list[str]) -> dict[str, float | int]:
-    """Texts a second, milliseconds a query, seconds to the first vector with and without a cached graph, and the
-    cosine to the fp32 reference."""
+    """Texts a second, milliseconds a query, seconds to the first vector, cosine to full precision."""
     from include.lore.models.local import LocalEmbedder
 
     with tempfile.TemporaryDirectory() as folder:
@@ -75,17 +75,14 @@ def exactness(texts: list[str]) -> np.ndarray:
     return np.array([encoder.embed(text) @ reference_embedding(weights, encoder.tokenize(text)) for text in texts])
 
 
-def corpus(beir: Path | None, count: int) -> list[str]:
-    chooser = random.Random(0)
-    if beir is None:
-        words = ["scheduler", "worker", "retries", "the", "of", "configure", "a", "deployment", "replica", "timeout"]
-        return [" ".join(chooser.choices(words, k=150))[:CHARACTERS] for _ in range(count)]
-    texts = []
-    with (beir / "corpus.jsonl").open(encoding="utf-8") as lines:
+def pieces(folder: Path, count: int) -> list[str]:
+    """A sample of whole pieces of 1,000 characters of the corpus, the same in every run."""
+    texts: list[str] = []
+    with (folder / "corpus.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             text = json.loads(line)["text"]
             texts += [text[at : at + CHARACTERS] for at in range(0, len(text) - CHARACTERS + 1, CHARACTERS)]
-    return chooser.sample(texts, min(count, len(texts)))
+    return random.Random(0).sample(texts, min(count, len(texts)))
 
 
 def seconds(call: Callable[[], object]) -> float:

