@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 export UV_PYTHON := $(BIN)/python
+# Where this is set, Airflow is compiled anew in every process, which takes longer than what it then does.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test check up bench lock install clean
 

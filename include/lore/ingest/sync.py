@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -76,11 +77,10 @@ class Sync:
         staging = Staging(self._staging_uri, self._source.id, run_id)
         staging.start()
         try:
-            return staging.write(self._stage(staging, run_id, started, progress))
-        except BaseException as error:
+            with self._remembering_failure():
+                return staging.write(self._stage(staging, run_id, started, progress))
+        except BaseException:
             staging.remove()
-            if isinstance(error, LoreError):
-                self._remember_failure(error)
             raise
 
     def _stage(self, staging: Staging, run_id: str, started: float, progress: Callable[[Progress], None]) -> Manifest:
@@ -152,20 +152,21 @@ class Sync:
         failures: list[Failure] = []
         done = sum(report.documents for report in before)
         chunks = sum(report.chunks for report in before)
-        for document in _last_states(shard, manifest):
-            mark = fingerprint(document, self._recipe)
-            if known.get(document.id) == mark:
-                counts["unchanged"] += 1
-            else:
-                prepared = self._prepare(document)
-                if isinstance(prepared, Failure):
-                    failures.append(prepared)
+        with self._remembering_failure():
+            for document in _last_states(shard, manifest):
+                mark = fingerprint(document, self._recipe)
+                if known.get(document.id) == mark:
+                    counts["unchanged"] += 1
                 else:
-                    writer.add(prepared[0], mark, prepared[1])
-                    counts["changed" if document.id in known else "new"] += 1
-            finished = done + sum(counts.values()) + len(failures)
-            progress(Progress("index", finished, manifest.documents, chunks + writer.chunks))
-        writer.flush()
+                    prepared = self._prepare(document)
+                    if isinstance(prepared, Failure):
+                        failures.append(prepared)
+                    else:
+                        writer.add(prepared[0], mark, prepared[1])
+                        counts["changed" if document.id in known else "new"] += 1
+                finished = done + sum(counts.values()) + len(failures)
+                progress(Progress("index", finished, manifest.documents, chunks + writer.chunks))
+            writer.flush()
         return ShardReport(
             indexed=tuple(writer.written),
             failures=tuple(failures),
@@ -289,11 +290,16 @@ class Sync:
             )
         )
 
-    def _remember_failure(self, error: LoreError) -> None:
-        """Note that a sync ended before it indexed anything; a first sync that fails so leaves no trace."""
-        if before := self._store.state(self._source.id):
-            report = {**before.report, "status": "failed", "reason": error.message}
-            self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
+    @contextmanager
+    def _remembering_failure(self) -> Iterator[None]:
+        """Note in the source's state that a step failed; a first sync that fails before its end leaves no state."""
+        try:
+            yield
+        except LoreError as error:
+            if before := self._store.state(self._source.id):
+                report = {**before.report, "status": "failed", "reason": error.message}
+                self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
+            raise
 
 
 def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:
