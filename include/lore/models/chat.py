@@ -177,7 +177,7 @@ def _finish(reply: Any) -> str:
     """Why the model stopped, in lower case, or "" while it goes on; providers name the field differently."""
     for name in FINISH_NAMES:
         value = reply.response_metadata.get(name)
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and value not in ("", "in_progress"):
             return value.lower()
     return ""
 
