@@ -8,7 +8,7 @@ from __future__ import annotations
 from include.lore.declarations import Declaration, FilesDeclaration, GitHubIssuesDeclaration, SlackExportDeclaration
 from include.lore.errors import ConfigurationError
 from include.lore.ingest.sync import Sync
-from include.lore.protocols import ChatModel, Embedder, Index, Reranker, Source, Store
+from include.lore.protocols import ChatModel, Embedder, Index, Reranker, Source, Splitter, Store
 from include.lore.query.pipeline import Pipeline
 from include.lore.settings import Settings
 
@@ -18,6 +18,7 @@ __all__ = [
     "make_pipeline",
     "make_reranker",
     "make_source",
+    "make_splitter",
     "make_sync",
     "open_store",
 ]
@@ -90,6 +91,13 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
     )
 
 
+def make_splitter(settings: Settings, embedder: Embedder) -> Splitter:
+    """The splitter, with a budget from the settings or else from what the embedder reads."""
+    from include.lore.ingest.split import MarkdownSplitter
+
+    return MarkdownSplitter(settings.chunk_characters or MarkdownSplitter.budget_for(embedder))
+
+
 def open_store(settings: Settings, embedder: Embedder) -> Store:
     """The index, made on first use. Raises IndexMismatchError when it holds another embedder's vectors."""
     from include.lore.stores.lancedb import LanceStore
@@ -125,14 +133,13 @@ def make_sync(
 ) -> Sync:
     """One source's sync; pass `store` and `embedder` to share them between several."""
     from include.lore.convert import convert
-    from include.lore.ingest.split import MarkdownSplitter
 
     embedder = embedder or make_embedder(settings)
     return Sync(
         make_source(declaration, settings),
         store or open_store(settings, embedder),
         embedder,
-        MarkdownSplitter(settings.chunk_characters or MarkdownSplitter.budget_for(embedder)),
+        make_splitter(settings, embedder),
         convert,
         staging_uri=settings.staging_uri,
         max_failed_share=declaration.max_failed_share,

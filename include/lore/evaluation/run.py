@@ -18,11 +18,10 @@ from include.lore.evaluation.retrieval import (
     score_stage,
     stage_search,
 )
-from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Progress, Sync
 from include.lore.protocols import Embedder, Reranker, Splitter, Store
 from include.lore.settings import Settings
-from include.lore.wiring import make_embedder, make_reranker, open_store
+from include.lore.wiring import make_embedder, make_reranker, make_splitter, open_store
 
 __all__ = ["Listener", "evaluate_beir", "run_beir"]
 
@@ -64,7 +63,7 @@ def run_beir(
             store,
             embedder,
             reranker,
-            MarkdownSplitter(settings.chunk_characters or MarkdownSplitter.budget_for(embedder)),
+            make_splitter(settings, embedder),
             staging_uri=str(Path(temporary) / "staging"),
             stages=stages,
             by_path=by_path,
