@@ -31,7 +31,11 @@ class PlanReply(BaseModel):
     """What the model is asked for. It is lenient, because a reply that is half of use is used for that half."""
 
     question: str = Field("", description="The user's last message as a complete question, in its own language")
-    wordings: list[str] = Field(default_factory=list, description="Exactly three different search queries for it")
+    wordings: list[str] = Field(
+        default_factory=list,
+        description="Exactly three different search queries for it",
+        json_schema_extra={"minItems": WORDINGS, "maxItems": WORDINGS},  # bounds the model, not what is accepted
+    )
     search: bool = Field(True, description="False only for a mere greeting, thanks or small talk")
 
 
