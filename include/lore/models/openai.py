@@ -26,6 +26,8 @@ DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "t
 FIXED = {"text-embedding-ada-002"}
 KNOWN_MAX_TOKENS = 8191
 UNKNOWN_MAX_TOKENS = 512
+MAX_TEXT_BYTES = KNOWN_MAX_TOKENS
+"""No token is shorter than a byte, so this fits OpenAI's models whatever the text; passages are far shorter."""
 MAX_INPUTS = 128
 """OpenAI takes 2,048; fewer keep a request to a slow server of one's own within the timeout."""
 MAX_REQUEST_BYTES = 250_000
@@ -36,7 +38,7 @@ class OpenAIEmbedder:
     """Embeds through the embeddings API: one request for at most 128 texts, in the order given.
 
     Failed requests are repeated by the SDK up to `max_retries` times, waiting as Retry-After says; where that is over
-    two minutes it gives up at once. A text is cut to `max_tokens` bytes, as many tokens at most. The dimensions of a
+    two minutes it gives up at once. A text is cut to `MAX_TEXT_BYTES`. The dimensions of a
     model that is not OpenAI's are asked of the server on first use. Raises ConfigurationError without a key for
     OpenAI itself, ModelError for anything that a request ends in, also an answer with the wrong number of vectors.
     """
@@ -85,7 +87,7 @@ class OpenAIEmbedder:
         dimensions = self.dimensions
         vectors = np.empty((len(texts), dimensions), dtype=np.float32)
         done = 0
-        for batch in _batches([_sendable(text, self.max_tokens) for text in texts]):
+        for batch in _batches([_sendable(text) for text in texts]):
             rows = self._request(batch)
             if rows.shape[1] != dimensions:
                 raise ModelError(
@@ -132,9 +134,9 @@ class OpenAIEmbedder:
         )
 
 
-def _sendable(text: str, max_bytes: int) -> str:
-    """The text as valid UTF-8 of at most so many bytes; an empty one would be refused, a space is not."""
-    return text[:max_bytes].encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore") or " "
+def _sendable(text: str) -> str:
+    """The text as valid UTF-8 of a bounded length; an empty one would be refused, a space is not."""
+    return text[:MAX_TEXT_BYTES].encode("utf-8", "replace")[:MAX_TEXT_BYTES].decode("utf-8", "ignore") or " "
 
 
 def _batches(texts: list[str]) -> Iterator[list[str]]:
