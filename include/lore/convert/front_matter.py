@@ -9,7 +9,9 @@ from typing import Any
 
 __all__ = ["split_front_matter"]
 
-MAX_LENGTH = 64 * 1024
+MAX_LENGTH = 32 * 1024
+MAX_BRACKETS = 500
+"""More are no metadata, and YAML's parser takes time that is quadratic in how deep they nest."""
 MAX_DEPTH = 20
 
 BLOCK = re.compile(
@@ -43,6 +45,8 @@ def _load_yaml(body: str) -> Mapping[Any, Any] | None:
     """A mapping, or None for what only looks like front matter (a rule above a paragraph, say)."""
     import yaml
 
+    if body.count("[") + body.count("{") > MAX_BRACKETS:
+        return None
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(body, Loader=yaml.SafeLoader)):
             return _load_plainly(body)  # aliases let a few lines stand for billions

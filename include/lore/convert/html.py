@@ -9,6 +9,7 @@ from include.lore.convert.isolate import isolate
 from include.lore.convert.markdown import first_heading
 from include.lore.convert.result import Converted
 from include.lore.convert.tables import tidy_tables
+from include.lore.errors import ConversionError
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -49,11 +50,16 @@ def fragment_to_markdown(text: str) -> str:
 
 
 def parse(text: str) -> HtmlElement:
-    """The tree of a page, however broken it is."""
+    """The tree of a page, however broken it is. Raises ConversionError when it nests thousands of elements."""
     import lxml.html
 
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    return lxml.html.document_fromstring(text.encode("utf-8") or b"<p></p>", parser=parser, ensure_head_body=True)
+    root = lxml.html.document_fromstring(text.encode("utf-8") or b"<p></p>", parser=parser, ensure_head_body=True)
+    if any("xcessive depth" in entry.message for entry in parser.error_log.filter_from_errors()):
+        raise ConversionError(
+            "Its elements are nested too deeply to be read.", remedy="Leave the page out of the source."
+        )
+    return root
 
 
 def tree_to_markdown(root: HtmlElement, url: str = "") -> str:

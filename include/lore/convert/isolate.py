@@ -35,22 +35,13 @@ BOILERPLATE = re.compile(
 )
 """Names that page authors give to what is not the page. They count only on elements that hold a small part of it."""
 
-CONTENT_NAMES = (
-    "@itemprop='articleBody'",
-    "@role='main'",
-    *(f"@id='{name}'" for name in ("content", "main-content", "bodyContent", "mw-content-text", "article", "main")),
-    *(
-        f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"
-        for name in (
-            "markdown-body", "entry-content", "post-content", "article-body", "article-content", "mw-parser-output",
-            "rst-content", "bd-article", "theme-doc-markdown", "post-body", "page-content", "wiki-content",
-        )
-    ),
+CONTENT_IDS = frozenset({"content", "main-content", "bodyContent", "mw-content-text", "article", "main"})
+CONTENT_CLASSES = frozenset(
+    {
+        "markdown-body", "entry-content", "post-content", "article-body", "article-content", "mw-parser-output",
+        "rst-content", "bd-article", "theme-doc-markdown", "post-body", "page-content", "wiki-content",
+    }
 )  # fmt: skip
-CANDIDATES = f"self::main or self::article or {' or '.join(CONTENT_NAMES)}"
-ARTICLES = (
-    "descendant::*[self::article or @role='article' or contains(concat(' ', normalize-space(@class), ' '), ' hentry ')]"
-)
 FLOW = frozenset({"p", "h1", "h2", "h3", "h4", "pre", "ul", "ol", "dl", "blockquote"})
 KEEP_TAGS = frozenset({"html", "body", "main", "article", "pre", "code", "p", "td", "th", "tr", "h1", "h2", "h3"})
 
@@ -66,15 +57,25 @@ def isolate(root: HtmlElement) -> HtmlElement:
     _drop_never_shown(body)
     weights = _weigh(body)
     main = _pick_article(_choose(body, weights), weights)
-    for element in list(main.iter()):
-        if element is not main and _is_boilerplate(element) and weights.get(element, 0) < 0.4 * weights[main]:
-            element.drop_tree()
+    _drop_boilerplate(main, weights)
     for text in licences:
         if text not in " ".join(main.text_content().split()):
             paragraph = main.makeelement("p")
             paragraph.text = text
             main.append(paragraph)
     return main
+
+
+def _drop_boilerplate(main: HtmlElement, weights: dict[HtmlElement, int]) -> None:
+    """Drop what has a name of boilerplate, unless little would be left: then the names mean something else here."""
+    found: dict[HtmlElement, int] = {}
+    for element in main.iter():
+        if element is not main and _is_boilerplate(element) and weights[element] < 0.4 * weights[main]:
+            if element.getparent() not in found:
+                found[element] = weights[element]
+    if sum(found.values()) <= 0.6 * weights[main]:
+        for element in found:
+            element.drop_tree()
 
 
 def _drop_never_shown(body: HtmlElement) -> None:
@@ -108,20 +109,22 @@ def _is_boilerplate(element: HtmlElement) -> bool:
 
 def _weigh(body: HtmlElement) -> dict[HtmlElement, int]:
     """How many characters of running text, links not counted, every element holds."""
-    weights: dict[HtmlElement, int] = {}
+    weights: dict[HtmlElement, int] = dict.fromkeys(body.iter(), 0)
     linked = {part for link in body.iter("a") for part in link.iter()}
-    for element in reversed(list(body.iter())):
-        children = list(element)
-        pieces = (
-            [child.tail for child in children] if element in linked else [element.text, *(c.tail for c in children)]
-        )
-        own = 0 if element in linked else sum(_length(piece) for piece in pieces)
-        weights[element] = own + sum(weights[child] for child in children)
+    for element in reversed(list(weights)):  # children before their parents
+        if element not in linked and element.text:
+            weights[element] += _length(element.text)
+        parent = element.getparent()
+        if element is body or parent is None:
+            continue
+        if element.tail and parent not in linked:
+            weights[parent] += _length(element.tail)
+        weights[parent] += weights[element]
     return weights
 
 
-def _length(piece: str | None) -> int:
-    text = (piece or "").strip()
+def _length(piece: str) -> int:
+    text = piece.strip()
     wide = len(text.encode("utf-8", "replace")) if text and not text.isascii() else len(text)  # a CJK sign is a word
     return len(text) if wide >= MIN_PIECE else 0
 
@@ -129,7 +132,7 @@ def _length(piece: str | None) -> int:
 def _choose(body: HtmlElement, weights: dict[HtmlElement, int]) -> HtmlElement:
     """The smallest element named as content that holds nearly all of what such elements hold, or the densest one."""
     total = weights[body]
-    named = [found for found in body.xpath(f"descendant::*[{CANDIDATES}]") if weights[found] >= 0.4 * total]
+    named = [element for element in body.iter() if weights[element] >= 0.4 * total and _is_named_content(element)]
     if named and total:
         most = max(weights[found] for found in named)
         return min((found for found in named if weights[found] >= 0.8 * most), key=lambda found: weights[found])
@@ -142,12 +145,25 @@ def _choose(body: HtmlElement, weights: dict[HtmlElement, int]) -> HtmlElement:
     return node
 
 
+def _is_named_content(element: HtmlElement) -> bool:
+    if element.tag in {"main", "article"} or element.get("role") == "main" or element.get("id") in CONTENT_IDS:
+        return True
+    classes = element.get("class")
+    return element.get("itemprop") == "articleBody" or bool(classes and not CONTENT_CLASSES.isdisjoint(classes.split()))
+
+
+def _is_article(element: HtmlElement) -> bool:
+    if element.tag == "article" or element.get("role") == "article":
+        return True
+    return "hentry" in (element.get("class") or "").split()
+
+
 def _pick_article(main: HtmlElement, weights: dict[HtmlElement, int]) -> HtmlElement:
     """A page of several posts is a listing of pages that exist on their own: the longest stands for it.
 
     Posts of like size are sections of one page and stay together.
     """
-    articles = main.xpath(ARTICLES)
+    articles = [element for element in main.iter() if element is not main and _is_article(element)]
     if len(articles) < 2:
         return main
     best = max(articles, key=lambda article: weights[article])

@@ -14,7 +14,8 @@ __all__ = ["convert_markdown", "convert_mdx", "first_heading", "plain"]
 
 ATX = re.compile(r"^ {0,3}#[ \t]+(?P<title>.*?)(?:[ \t]+#+)?[ \t]*$")
 SETEXT = re.compile(r"^ {0,3}=+[ \t]*$")
-HTML_H1 = re.compile(r"<h1\b[^>]*>(?P<title>.*?)</h1>", re.IGNORECASE)
+HTML_H1 = re.compile(r"<h1\b[^>]{0,300}>(?P<title>.{0,500}?)</h1>", re.IGNORECASE)
+MAX_TITLE = 500
 TITLE_KEYS = ("title", "Title")
 
 
@@ -39,7 +40,7 @@ def first_heading(text: str) -> str:
         if code:
             before = ""
             continue
-        match = ATX.match(line) or HTML_H1.search(line)
+        match = ATX.match(line) or ("</h1>" in line.lower() and HTML_H1.search(line))
         if match and plain(match["title"]):
             return plain(match["title"])
         if SETEXT.match(line) and before.strip() and not before.lstrip().startswith((">", "-", "*", "|", "#")):
@@ -50,7 +51,7 @@ def first_heading(text: str) -> str:
 
 def plain(markdown: str) -> str:
     """One line of Markdown as plain text: for titles."""
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", markdown[:MAX_TITLE])
     text = re.sub(r"<[^<>]*>|\{#[\w-]+\}", "", text)
     text = re.sub(r"(`+|\*\*|__|~~)(.+?)\1", r"\2", text)
     text = re.sub(r"(?<![\w*])[*](\S(?:[^*]*\S)?)[*](?!\w)", r"\1", text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from include.lore.convert.fences import Line, lines
 
@@ -15,15 +14,19 @@ IMPORT = re.compile(r"^import[ \t]+(?:[\w{*$][^'\"]*[\s}]from[ \t]*)?['\"][^'\"\
 EXPORT = re.compile(
     r"^export[ \t]+(?:default\b|(?:const|let|var)[ \t]+[\w{\[$]|(?:async[ \t]+)?function\b|class\b|\{|\*)"
 )
-MAX_STATEMENT = 400
-"""Lines of an import or export beyond which it is text that only looks like one."""
+MAX_STATEMENT = 200
+"""Lines of an export beyond which it is text that only looks like one."""
+MAX_IMPORT = 30
 
 ADMONITION = re.compile(r"^(?P<indent>[ \t]*):{3,}[ \t]*(?:(?P<kind>[A-Za-z][\w-]*)(?P<title>[^:\n]*))?$", re.MULTILINE)
 BLOCK_EXPRESSION = re.compile(r"^[ \t]*\{[^{}]*(?:\{[^{}]*\}[^{}]*){0,50}\}[ \t]*$", re.MULTILINE)
-LITERAL = re.compile(r"\{\s*(['\"`])([^'\"`{}\\]*)\1\s*\}")
+LITERAL = re.compile(r"\{\s{0,20}(['\"`])([^'\"`{}\\]{0,2000})\1\s{0,20}\}")
 CODE_SPAN = re.compile(r"(`+)(?!`)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)\1(?!`)", re.DOTALL)
-TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])|</?>")
-MAX_TAG = 5000
+TAG = re.compile(
+    r"""<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])(?:[^<>{}"'`]++|"[^"]{0,2000}"|'[^']{0,2000}'|`[^`]{0,2000}`"""
+    r"""|\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]{0,2000}\}){0,500}+\}){0,500}+\}){0,500}+>|</?>"""
+)
+"""A tag with its attributes, whose values may be expressions in braces three deep."""
 LABEL = re.compile(
     r"(?<![\w-])(?:label|title|summary|header|heading)\s*=\s*\{?\s*(?P<quote>[\"'`])(?P<text>[^\"'`]*)(?P=quote)"
 )
@@ -57,115 +60,95 @@ def strip_mdx(text: str) -> str:
 
 
 def _without_statements(all_lines: list[Line]) -> Iterator[Line]:
+    """The lines without imports and exports."""
+    depths = [sum(map(line.text.count, "{([")) - sum(map(line.text.count, "})]")) for line in all_lines]
     position = 0
     while position < len(all_lines):
         line = all_lines[position]
-        length = 0 if line.code else _statement_length(all_lines, position)
+        length = 0
+        if not line.code and line.text.startswith("import"):
+            length = _import_length(all_lines[position : position + MAX_IMPORT])
+        elif not line.code and EXPORT.match(line.text):
+            length = _export_length(all_lines, depths, position)
         if length == 0:
             yield line
         position += length or 1
 
 
-def _statement_length(all_lines: list[Line], start: int) -> int:
-    """How many lines the import or export takes that begins here; 0 when none does."""
-    first = all_lines[start].text
-    if first.startswith("import"):
-        statement = ""
-        for length, line in enumerate(all_lines[start : start + 40], start=1):
-            statement += line.text + "\n"
-            if IMPORT.match(statement.rstrip("\n").replace("\n", " ")):
-                return length
-            if not line.text.strip():
-                break
-        return 0
-    if not EXPORT.match(first):
-        return 0
-    depth = 0
-    for length, line in enumerate(all_lines[start : start + MAX_STATEMENT], start=1):
-        depth += sum(line.text.count(sign) for sign in "{([") - sum(line.text.count(sign) for sign in "})]")
-        following = all_lines[start + length].text if start + length < len(all_lines) else ""
-        if depth <= 0 and not following.strip():
+def _import_length(following: list[Line]) -> int:
+    """How many lines the import takes that begins the given ones; 0 when they are prose."""
+    statement = ""
+    for length, line in enumerate(following, start=1):
+        if not line.text.strip():
+            break
+        statement += line.text + " "
+        if IMPORT.match(statement):
             return length
+    return 0
+
+
+def _export_length(all_lines: list[Line], depths: list[int], start: int) -> int:
+    """How many lines an export takes: to the first blank line that is in no bracket."""
+    depth = 0
+    for position in range(start, min(start + MAX_STATEMENT, len(all_lines))):
+        depth += depths[position]
+        last = position + 1 == len(all_lines)
+        if depth <= 0 and (last or not all_lines[position + 1].text.strip()):
+            return position + 1 - start
     return 1
 
 
 def _strip_prose(text: str) -> str:
     text = ADMONITION.sub(_admonition, text)
+    last_comment = text.rfind("*/}")
     out: list[str] = []
     position = 0
-    for match in re.finditer(r"`|\{/\*|\{\s*['\"`]|</?[A-Za-z>]", text):
+    for match in re.finditer(r"`+|\{/\*|\{\s{0,20}['\"`]|</?[A-Za-z>]", text):
         start = match.start()
         if start < position:
             continue
         out.append(text[position:start])
-        replacement, position = _replace(text, start)
+        replacement, position = _replace(text, match, last_comment)
         out.append(replacement)
     out.append(text[position:])
     return BLOCK_EXPRESSION.sub("", "".join(out))
 
 
-def _replace(text: str, start: int) -> tuple[str, int]:
-    """What stands instead of the construct that begins at `start`, and where the text goes on."""
-    if text[start] == "`":
+def _replace(text: str, found: re.Match[str], last_comment: int) -> tuple[str, int]:
+    """What stands instead of the construct that begins at a match, and where the text goes on."""
+    start, sign = found.start(), found[0]
+    if sign.startswith("`"):
         span = CODE_SPAN.match(text, start)
-        end = span.end() if span else start + len(text[start:]) - len(text[start:].lstrip("`"))
+        end = span.end() if span else found.end()
         return text[start:end], end
-    if text.startswith("{/*", start):
-        end = text.find("*/}", start)
-        return ("", end + 3) if end >= 0 else ("{/*", start + 3)
-    if text[start] == "{":
+    if sign == "{/*":
+        return ("", text.index("*/}", start) + 3) if last_comment > start else (sign, found.end())
+    if sign.startswith("{"):
         literal = LITERAL.match(text, start)
         return (literal[2], literal.end()) if literal else ("{", start + 1)
-    tag = _read_tag(text, start)
-    return (tag.replacement(), tag.end) if tag else ("<", start + 1)
+    tag = TAG.match(text, start)
+    return (_tag_replacement(text, tag), tag.end()) if tag else ("<", start + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tag:
-    text: str
-    name: str
-    end: int
-    alone: bool
-
-    def replacement(self) -> str:
-        """Nothing for a component's tag, but its label and a mark of its place; HTML's own tags stay."""
-        component = not self.name or self.name[0].isupper() or "." in self.name
-        if not component:
-            return "" if re.search(r"\w\s*=\s*\{|\bclassName\s*=", self.text) else self.text
-        closes, closed = self.text.startswith("</"), self.text.endswith("/>")
-        mark = "" if not self.alone or (closed and not closes) else CLOSE if closes else OPEN
-        label = "" if closes else self._label()
-        return f"{mark}\n\n{label}\n" if label and self.alone else mark or label
-
-    def _label(self) -> str:
-        match = LABEL.search(self.text) or (VALUE.search(self.text) if self.name.startswith("Tab") else None)
-        words = " ".join(match["text"].split()) if match else ""
-        return f"**{words}**" if words else ""
+def _tag_replacement(text: str, tag: re.Match[str]) -> str:
+    """Nothing for a component's tag, but its label and a mark of its place; HTML's own tags stay."""
+    name = tag["name"] or ""
+    if name and not name[0].isupper() and "." not in name:
+        return "" if re.search(r"\w\s*=\s*\{|\bclassName\s*=", tag[0]) else tag[0]
+    before = text[max(text.rfind("\n", 0, tag.start()) + 1, tag.start() - 200) : tag.start()]
+    after = text[tag.end() : tag.end() + 200].split("\n", 1)[0]
+    alone = not before.strip() and not after.strip()
+    if tag[0].startswith("</"):
+        return CLOSE if alone else ""
+    label = _label(name, tag[0])
+    mark = OPEN if alone and not tag[0].endswith("/>") else ""
+    return f"{mark}\n\n{label}\n" if label and alone else mark or label
 
 
-def _read_tag(text: str, start: int) -> _Tag | None:
-    """The tag that begins at `start`, braces and quotes in its attributes balanced."""
-    match = TAG.match(text, start)
-    if match is None:
-        return None
-    depth, quote = 0, ""
-    for position in range(max(match.end() - 1, start + 1), min(len(text), start + MAX_TAG)):
-        sign = text[position]
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "\"'`" and (depth or text[position - 1] in "= \n\t"):
-            quote = sign
-        elif sign == "{":
-            depth += 1
-        elif sign == "}":
-            depth -= 1
-        elif sign == ">" and depth <= 0:
-            before = text[text.rfind("\n", 0, start) + 1 : start]
-            after = text[position + 1 : position + 200].split("\n", 1)[0]
-            return _Tag(
-                text[start : position + 1], match["name"] or "", position + 1, not before.strip() and not after.strip()
-            )
-    return None
+def _label(name: str, tag: str) -> str:
+    match = LABEL.search(tag) or (VALUE.search(tag) if name.startswith("Tab") else None)
+    words = " ".join(match["text"].split()) if match else ""
+    return f"**{words}**" if words else ""
 
 
 def _admonition(match: re.Match[str]) -> str:
