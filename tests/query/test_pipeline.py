@@ -202,8 +202,9 @@ class TestWithChatModel:
         assert len(setup.index.searches) == 3
 
     def test_a_failed_reranker_leaves_the_order_of_the_search(self) -> None:
-        setup = Setup([PLAN], ["Yes [1]."], reranker=ReversingReranker(ModelError("Rerank is down.")))
-        answer = setup.ask()
+        reranker = ReversingReranker(ModelError("Rerank is down."))
+        answer = Setup([PLAN], ["Yes [1]."], reranker=reranker).ask()
+        assert reranker.queries == [QUESTION.text]  # not one of the wordings
         assert answer.trace.passages[0].chunk.id == "chunk-keys"
         assert any("Rerank is down." in note for note in answer.trace.notes)
 
