@@ -87,8 +87,7 @@ class FakeChatModel:
         reply = self._streamed.pop(0)
         if isinstance(reply, Exception):
             raise reply
-        for piece in re.findall(r"\S+\s*", str(reply)):
-            yield piece
+        yield from re.findall(r"\S+\s*", str(reply))
 
 
 def make_document(

@@ -1,8 +1,4 @@
-"""Lore: answers from a team's own documents, with proof. This is the façade; `include/lore/query` has the journey.
-
-    from include.lore import Question, ask
-    print(ask("How do I rotate the API key?").text)
-"""
+"""Lore: answers from a team's own documents, with proof. This is the façade: `ask("How do I rotate a key?").text`."""
 
 from __future__ import annotations
 

@@ -70,9 +70,9 @@ def _drop_boilerplate(main: HtmlElement, weights: dict[HtmlElement, int]) -> Non
     """Drop what has a name of boilerplate, unless little would be left: then the names mean something else here."""
     found: dict[HtmlElement, int] = {}
     for element in main.iter():
-        if element is not main and _is_boilerplate(element) and weights[element] < 0.4 * weights[main]:
-            if element.getparent() not in found:
-                found[element] = weights[element]
+        is_light = element is not main and weights[element] < 0.4 * weights[main]
+        if is_light and _is_boilerplate(element) and element.getparent() not in found:
+            found[element] = weights[element]
     if sum(found.values()) <= 0.6 * weights[main]:
         for element in found:
             element.drop_tree()
