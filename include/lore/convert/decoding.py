@@ -15,6 +15,9 @@ SAMPLE = 64 * 1024
 MAX_CONTROL_SHARE = 0.08
 """Control characters in a random or encrypted blob are 11 % of its bytes, in the worst of real pages 6 %."""
 
+FEW = 4
+"""As many control characters say nothing about a short text."""
+
 BOMS = (  # UTF-32 first: its little-endian mark starts with that of UTF-16
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -107,7 +110,7 @@ def refuse_binary(text: str) -> None:
         if len(magic) > 3 and sample.encode("latin-1", "ignore").startswith(magic):
             raise _binary(what)
     strange = len(CONTROLS.findall(sample)) + sample.count("\ufffd") + len(SURROGATES.findall(sample))
-    if strange > MAX_CONTROL_SHARE * len(sample):
+    if strange > max(FEW, MAX_CONTROL_SHARE * len(sample)):
         raise _binary("an encrypted or binary file")
 
 
@@ -126,7 +129,7 @@ def _binary(what: str) -> ConversionError:
 def _refuse_controls(data: bytes) -> None:
     sample = data[:SAMPLE]
     controls = len(sample) - len(sample.translate(None, bytes([*range(9), 11, *range(14, 27), *range(28, 32), 127])))
-    if controls > MAX_CONTROL_SHARE * len(sample):
+    if controls > max(FEW, MAX_CONTROL_SHARE * len(sample)):
         raise _binary("an encrypted or binary file")
 
 

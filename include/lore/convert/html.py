@@ -21,7 +21,10 @@ MAX_DEPTH = 200
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
-LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|highlight|brush:)[-\s]?([\w+#.-]+)", re.IGNORECASE)
+LANGUAGE = re.compile(
+    r"(?:^|\s)(?:(?:language|lang|highlight-source|highlight)-|brush:\s*)(?P<name>[\w+#.-]+)", re.IGNORECASE
+)
+LINE_NUMBERS = frozenset({"linenos", "lineno", "linenodiv", "gutter"})
 NOT_LANGUAGES = frozenset({"default", "text", "none", "plaintext", "notranslate", "ltr", "rtl", "source"})
 BLOCKS = frozenset(
     {"div", "p", "ul", "ol", "dl", "table", "pre", "blockquote", "section", "article", "figure", *HEADINGS}
@@ -51,10 +54,14 @@ def fragment_to_markdown(text: str) -> str:
 
 def parse(text: str) -> HtmlElement:
     """The tree of a page, however broken it is. Raises ConversionError when it nests thousands of elements."""
+    import lxml.etree
     import lxml.html
 
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    root = lxml.html.document_fromstring(text.encode("utf-8") or b"<p></p>", parser=parser, ensure_head_body=True)
+    try:
+        root = lxml.html.document_fromstring(text.encode("utf-8"), parser=parser, ensure_head_body=True)
+    except lxml.etree.ParserError:  # not a single element or word in it
+        return lxml.html.document_fromstring("<p></p>", ensure_head_body=True)
     if any("xcessive depth" in entry.message for entry in parser.error_log.filter_from_errors()):
         raise ConversionError(
             "Its elements are nested too deeply to be read.", remedy="Leave the page out of the source."
@@ -70,6 +77,9 @@ def tree_to_markdown(root: HtmlElement, url: str = "") -> str:
     _flatten(root)
     for heading in root.iter(*HEADINGS):
         _drop_permalinks(heading)
+    for element in list(root.iter("td", "span", "div")):
+        if element is not root and not LINE_NUMBERS.isdisjoint((element.get("class") or "").split()):
+            element.drop_tree()
     for pre in list(root.iter("pre")):
         _simplify_code(pre)
     tidy_tables(root)
@@ -153,7 +163,7 @@ def _language(pre: HtmlElement) -> str:
     for element in nearest:
         name = element.get("data-lang") or element.get("data-language") or ""
         if not name and (match := LANGUAGE.search(element.get("class") or "")):
-            name = match.group(1)
+            name = match["name"]
         if name and name.lower() not in NOT_LANGUAGES and re.fullmatch(r"[\w+#.-]{1,30}", name):
             return name.lower()
     return ""

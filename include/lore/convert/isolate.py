@@ -30,7 +30,7 @@ BOILERPLATE = re.compile(
     r"|subscri(?:be|ption)|promo|advert(?:isement)?s?|ads?|banner|popup|modal|toc|table-of-contents|skip(?:-?link)?"
     r"|menu|nav(?:bar|box|igation)?|footer|comments?|disqus|respond|headerlink|hash-link|editsection|edit-this-page"
     r"|widgets?|feedback|sponsor(?:ed)?|sign-?up|paywall|donat(?:e|ion)|cta|outbrain|taboola|trending|recommend(?:ed|ations?)"
-    r"|read-(?:also|more)|also-read|linenos?|copy-?button|print-?only|noprint|sr-only|visually-hidden)(?:$|[\s_-])",
+    r"|read-(?:also|more)|also-read|copy-?button|print-?only|noprint|sr-only|visually-hidden)(?:$|[\s_-])",
     re.IGNORECASE,
 )
 """Names that page authors give to what is not the page. They count only on elements that hold a small part of it."""

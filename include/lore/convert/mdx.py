@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from include.lore.convert.fences import Line, lines
 
@@ -32,6 +32,12 @@ LABEL = re.compile(
 )
 VALUE = re.compile(r"(?<![\w-])value\s*=\s*\{?\s*(?P<quote>[\"'`])(?P<text>[^\"'`]*)(?P=quote)")
 
+TAB_LABELS = re.compile(
+    r"""label:\s*["'](?P<label>[^"'\n]*)["'],\s*value:\s*["'](?P<value>[^"'\n]*)["']"""
+    r"""|value:\s*["'](?P<value2>[^"'\n]*)["'],\s*label:\s*["'](?P<label2>[^"'\n]*)["']"""
+)
+"""A tab's label where the enclosing component lists the labels of all."""
+
 OPEN, CLOSE = "\ue000+", "\ue000-"
 """Marks for the places of tags on lines of their own, until what stands between them lost its indentation."""
 MAX_NESTING = 50
@@ -44,6 +50,9 @@ def is_mdx(text: str) -> bool:
 
 def strip_mdx(text: str) -> str:
     """The text as plain Markdown; code blocks and code spans are left as they are."""
+    labels = {
+        match["value"] or match["value2"]: match["label"] or match["label2"] for match in TAB_LABELS.finditer(text)
+    }
     pieces: list[str] = []
     prose: list[str] = []
     for line in _without_statements(list(lines(text.replace("\ue000", "")))):
@@ -51,12 +60,12 @@ def strip_mdx(text: str) -> str:
             prose.append(line.text)
             continue
         if prose:
-            pieces.append(_strip_prose("\n".join(prose)))
+            pieces.append(_strip_prose("\n".join(prose), labels))
             prose = []
         pieces.append(line.text)
     if prose:
-        pieces.append(_strip_prose("\n".join(prose)))
-    return re.sub(r"\A\n+", "", _dedent("\n".join(pieces).split("\n")))
+        pieces.append(_strip_prose("\n".join(prose), labels))
+    return _without_gaps(_dedent("\n".join(pieces).split("\n")))
 
 
 def _without_statements(all_lines: list[Line]) -> Iterator[Line]:
@@ -98,7 +107,7 @@ def _export_length(all_lines: list[Line], depths: list[int], start: int) -> int:
     return 1
 
 
-def _strip_prose(text: str) -> str:
+def _strip_prose(text: str, labels: Mapping[str, str]) -> str:
     text = ADMONITION.sub(_admonition, text)
     last_comment = text.rfind("*/}")
     out: list[str] = []
@@ -108,13 +117,13 @@ def _strip_prose(text: str) -> str:
         if start < position:
             continue
         out.append(text[position:start])
-        replacement, position = _replace(text, match, last_comment)
+        replacement, position = _replace(text, match, last_comment, labels)
         out.append(replacement)
     out.append(text[position:])
     return BLOCK_EXPRESSION.sub("", "".join(out))
 
 
-def _replace(text: str, found: re.Match[str], last_comment: int) -> tuple[str, int]:
+def _replace(text: str, found: re.Match[str], last_comment: int, labels: Mapping[str, str]) -> tuple[str, int]:
     """What stands instead of the construct that begins at a match, and where the text goes on."""
     start, sign = found.start(), found[0]
     if sign.startswith("`"):
@@ -127,27 +136,33 @@ def _replace(text: str, found: re.Match[str], last_comment: int) -> tuple[str, i
         literal = LITERAL.match(text, start)
         return (literal[2], literal.end()) if literal else ("{", start + 1)
     tag = TAG.match(text, start)
-    return (_tag_replacement(text, tag), tag.end()) if tag else ("<", start + 1)
+    return (_tag_replacement(text, tag, labels), tag.end()) if tag else ("<", start + 1)
 
 
-def _tag_replacement(text: str, tag: re.Match[str]) -> str:
+def _tag_replacement(text: str, tag: re.Match[str], labels: Mapping[str, str]) -> str:
     """Nothing for a component's tag, but its label and a mark of its place; HTML's own tags stay."""
     name = tag["name"] or ""
     if name and not name[0].isupper() and "." not in name:
-        return "" if re.search(r"\w\s*=\s*\{|\bclassName\s*=", tag[0]) else tag[0]
+        if not re.search(r"\w\s*=\s*\{|\bclassName\s*=", tag[0]):
+            return tag[0]
+        return "" if tag[0].endswith("/>") else f"<{name}>"
     before = text[max(text.rfind("\n", 0, tag.start()) + 1, tag.start() - 200) : tag.start()]
     after = text[tag.end() : tag.end() + 200].split("\n", 1)[0]
     alone = not before.strip() and not after.strip()
     if tag[0].startswith("</"):
         return CLOSE if alone else ""
-    label = _label(name, tag[0])
+    label = _label(name, tag[0], labels)
     mark = OPEN if alone and not tag[0].endswith("/>") else ""
-    return f"{mark}\n\n{label}\n" if label and alone else mark or label
+    return f"\n\n{before}{label}\n{before}{mark}" if label and alone else mark or label
 
 
-def _label(name: str, tag: str) -> str:
-    match = LABEL.search(tag) or (VALUE.search(tag) if name.startswith("Tab") else None)
-    words = " ".join(match["text"].split()) if match else ""
+def _label(name: str, tag: str, labels: Mapping[str, str]) -> str:
+    match = LABEL.search(tag)
+    if match is None and name.startswith("Tab") and (value := VALUE.search(tag)):
+        words = labels.get(value["text"], value["text"])
+    else:
+        words = match["text"] if match else ""
+    words = " ".join(words.split())
     return f"**{words}**" if words else ""
 
 
@@ -170,4 +185,15 @@ def _dedent(marked: list[str]) -> str:
             inner = textwrap.dedent("\n".join(out[start:]))
             out[start:] = textwrap.indent(inner, indent if not indent.strip() else "").split("\n") if inner else []
         out.append(line.replace(OPEN, "").replace(CLOSE, "").rstrip() if "\ue000" in line else line)
+    return "\n".join(out)
+
+
+def _without_gaps(text: str) -> str:
+    """One blank line where what went left several."""
+    out: list[str] = []
+    blank = True
+    for line in lines(text):
+        if line.code or line.text.strip() or not blank:
+            out.append(line.text)
+        blank = not line.code and not line.text.strip()
     return "\n".join(out)

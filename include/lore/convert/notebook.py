@@ -18,6 +18,8 @@ MAX_OUTPUT_LINES = 20
 MAX_OUTPUT_LENGTH = 2000
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\[(?:\d{1,3};)*\d{1,3}m")
+OBJECT = re.compile(r"<[\w.]+(?: [^<>\n]*)? at 0x[0-9a-fA-F]+>")
+"""What Python prints for an object that has no text."""
 EMBEDDED_IMAGE = re.compile(
     r"!\[[^\]\n]*\]\((?:attachment:|data:)[^)]*\)|<img\b[^>]*\bsrc=[\"']?(?:data|attachment):[^>]*>"
 )
@@ -85,6 +87,8 @@ def _output(output: Mapping[str, Any]) -> str:
     else:
         text = _text(_mapping(output.get("data")).get("text/plain", output.get("text")))
     text = ANSI.sub("", text).strip("\n").rstrip()
+    if OBJECT.fullmatch(text):
+        return ""
     shown = "\n".join(text.split("\n")[:MAX_OUTPUT_LINES])[:MAX_OUTPUT_LENGTH]
     return shown if shown == text else f"{shown}\n…"
 
