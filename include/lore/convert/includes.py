@@ -35,7 +35,7 @@ def resolve_includes(text: str, path: str, read: Read) -> str:
     `path` is the text's own place in the source, with `/`; `read` gives the text of a place in the source, or None.
     It is asked for places inside the source only. A target that cannot be read is left out with its directive.
     """
-    return "\n".join(list(_Resolver(read).expand(text.split("\n"), path, 0))[:-1])
+    return "\n".join(_Resolver(read).expand(text.split("\n"), path, 0))
 
 
 def outside_literal(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
@@ -65,7 +65,7 @@ class _Resolver:
     def expand(self, lines: list[str], path: str, depth: int) -> Iterator[str]:
         indent = -1  # of the directive whose options are being read
         include: _Include | None = None
-        for line, literal in [*outside_literal(lines), ("", False)]:
+        for number, (line, literal) in enumerate([*outside_literal(lines), ("", False)]):
             if include is not None:
                 option = OPTION.match(line)
                 if option and len(option["indent"]) > indent:
@@ -75,9 +75,9 @@ class _Resolver:
                     yield " " * indent + piece if piece.strip() else ""
                 include = None
             match = DIRECTIVE.match(line) if not literal and ".. " in line else None
-            if match is None:
+            if match is None and number < len(lines):
                 yield line
-            else:
+            elif match is not None:
                 indent, include = len(match["indent"]), _Include(match["name"], match["target"], {})
 
     def _included(self, include: _Include, path: str, depth: int) -> list[str]:

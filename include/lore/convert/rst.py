@@ -27,7 +27,7 @@ REMEDY = "Check that the file is reStructuredText, or leave it out of the source
 MARK = re.compile(r"[*`|]+|_(?!\w)|:(?=\w)")
 
 DIRECTIVE = re.compile(r"^(?P<indent>\s*)\.\. +[\w:+.-]+ ?::")
-PROSE = re.compile(r"^(?P<indent>\s*)(?!\.\. |:[\w-]+:)\S.*$")
+PROSE = re.compile(r"^(?P<indent>\s*)(?P<marker>(?:[-*+]|\w{1,3}[.)])\s+)?(?!\.\. |:[\w-]+:)\S")
 
 
 def convert_rst(text: str) -> Converted:
@@ -88,7 +88,7 @@ def _part_directives(text: str) -> str:
     for line, literal in outside_literal(text.expandtabs(8).split("\n")):
         if not literal and ".. " in line and (match := DIRECTIVE.match(line)):
             prose = PROSE.match(before)
-            if prose and prose["indent"] == match["indent"]:
+            if prose and len(match["indent"]) in {len(prose["indent"]), len(prose["indent"] + (prose["marker"] or ""))}:
                 parted.append("")
         parted.append(line)
         before = "" if literal else line

@@ -28,7 +28,6 @@ SETTINGS = {
     "syntax_highlight": "none",
     "initial_header_level": 1,
     "math_output": "LaTeX",
-    "strip_comments": True,
     "line_length_limit": 100_000,
     "stylesheet_path": "",
     "embed_stylesheet": False,
@@ -53,7 +52,9 @@ def read_rst(text: str) -> nodes.document:
     document.transformer.populate_from_components((Reader(), parser))
     document.transformer.apply_transforms()
     _resolve_references(document)
-    _simplify(document)
+    _drop_unseen(document)
+    _mark_code(document)
+    _label_notes(document)
     _draw_tables(document, text.split("\n"))
     _drop_file_fields(document)
     return document
@@ -86,23 +87,33 @@ def _resolve_references(document: nodes.document) -> None:
             reference.children = [nodes.Text(title.astext())]
 
 
-def _simplify(document: nodes.document) -> None:
-    for message in list(document.findall(nodes.system_message)):
-        _replace(message)
+def _drop_unseen(document: nodes.document) -> None:
+    """Comments, docutils' messages, and the quotes that held nothing else (an indented licence header)."""
+    for unseen in list(document.findall(lambda node: isinstance(node, (nodes.system_message, nodes.comment)))):
+        _replace(unseen)
+    for quote in list(document.findall(nodes.block_quote)):
+        if not quote.children:
+            _replace(quote)
     for problem in list(document.findall(nodes.problematic)):
         _replace(problem, nodes.Text(problem.astext()))
-    for formula in list(document.findall(lambda node: isinstance(node, (nodes.math, nodes.math_block)))):
-        words = formula.astext()
-        inline = isinstance(formula, nodes.math)
-        code = nodes.literal("", words) if inline else nodes.literal_block("", words, language="math")
-        _replace(formula, code)
+
+
+def _mark_code(document: nodes.document) -> None:
+    """Formulas as code, and every block of code with its language where the HTML reader looks for it."""
+    for formula in list(document.findall(nodes.math)):
+        _replace(formula, nodes.literal("", formula.astext()))
+    for formulas in list(document.findall(nodes.math_block)):
+        _replace(formulas, nodes.literal_block("", formulas.astext(), language="math"))
     for block in document.findall(nodes.literal_block):
         block["classes"] = [f"highlight-{block['language']}"] if block.get("language") else []
         if len(block.children) == 1:
             block.children = [nodes.Text(textwrap.dedent(block.astext()))]
+
+
+def _label_notes(document: nodes.document) -> None:
+    """A footnote's number in front of its text, and the titles of boxes as bold lines: they are no headings."""
     for note in list(document.findall(lambda node: isinstance(node, (nodes.footnote, nodes.citation)))):
-        label = note.next_node(nodes.label)
-        paragraph = note.next_node(nodes.paragraph)
+        label, paragraph = note.next_node(nodes.label), note.next_node(nodes.paragraph)
         if label is not None and paragraph is not None:
             _replace(label)
             paragraph.insert(0, nodes.Text(f"[{label.astext()}] "))
