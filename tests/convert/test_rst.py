@@ -142,3 +142,9 @@ def test_a_date_does_not_make_the_text_change_from_day_to_day() -> None:
 def test_what_would_take_docutils_forever_is_refused(text: str) -> None:
     with pytest.raises(ConversionError, match="fake:docs/page"):
         rst(text)
+
+
+def test_a_role_cannot_let_raw_html_in() -> None:
+    text = rst(".. role:: html(raw)\n   :format: html\n\nSome :html:`<u>words</u>` here.\n").text
+    assert text == "Some words here.\n"
+    assert rst(".. role:: html(raw)\n   :format: html\n\n:html:`<script>x()</script>`\n").text == "x()\n"

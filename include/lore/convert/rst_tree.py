@@ -37,6 +37,8 @@ SETTINGS = {
 FILE_FIELDS = frozenset({"orphan", "tocdepth", "nocomments", "nosearch", "no-search"})
 """What Sphinx lets a file say about itself in fields at its top."""
 
+REFUSED_ROLE = re.compile(r":[\w.:+-]+:`(?P<text>.*)`", re.DOTALL)
+"""A role that docutils would not run: one made for raw HTML."""
 DRAWN_BORDER = re.compile(r"^\s*=+(?:\s+=+)+\s*$")
 
 
@@ -95,7 +97,8 @@ def _drop_unseen(document: nodes.document) -> None:
         if not quote.children:
             _replace(quote)
     for problem in list(document.findall(nodes.problematic)):
-        _replace(problem, nodes.Text(problem.astext()))
+        role = REFUSED_ROLE.fullmatch(problem.astext())
+        _replace(problem, nodes.Text(re.sub(r"<[^<>]*>", "", role["text"]) if role else problem.astext()))
 
 
 def _mark_code(document: nodes.document) -> None:
