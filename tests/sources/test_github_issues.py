@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 import pytest
@@ -126,6 +126,7 @@ def test_the_state_is_in_the_text(more, facts):
         {"user": None},
         {"user": {}},
         {"labels": None},
+        {"labels": "bug"},
         {"title": None},
         {"html_url": "javascript:alert(1)"},
         {"html_url": None},
@@ -145,7 +146,9 @@ def test_payloads_may_lack_anything(odd):
 
 
 def test_rows_that_are_no_issues_are_passed_over():
-    body = json.dumps([None, 7, {}, {"number": "1"}, {"number": True}, {"number": 5, "updated_at": "never"}]).encode()
+    body = json.dumps(
+        [None, 7, {}, {"number": "1"}, {"number": True}, {"number": 5, "labels": 5}, {"number": -1}]
+    ).encode()
     with GitHubServer(faults=[Fault(body=body)]) as github:
         assert list(documents(source_of(github))) == ["5"]
 
@@ -315,6 +318,65 @@ def test_a_list_that_runs_in_a_circle_ends():
         github.faults.append(Fault(headers=link, body=body, times=99))
         with pytest.raises(SourceError, match="circle"):
             list(source_of(github).list_ids())
+
+
+@pytest.mark.parametrize("rows", [[issue(1)], []])
+def test_pages_that_bring_nothing_new_end(rows):
+    with GitHubServer() as github:
+
+        def another_page(count: int) -> None:
+            link = {"Link": f'<{github.base_url}/repos/octo/demo/issues?page={count}>; rel="next"'}
+            github.faults = [Fault(headers=link, body=json.dumps(rows).encode())]
+
+        github.before = another_page
+        with pytest.raises(SourceError, match="has no end"):
+            list(source_of(github).list_ids())
+    assert len(github.requests) < 30
+
+
+def test_comments_that_have_no_end_end():
+    with GitHubServer([issue(1)], [comment(1, 7)]) as github:
+
+        def another_page(count: int) -> None:
+            link = {"Link": f'<{github.base_url}/repos/octo/demo/issues/1/comments?page={count}>; rel="next"'}
+            github.faults = [Fault("/1/comments", headers=link, body=json.dumps([comment(1, 7, "Once.")]).encode())]
+
+        github.before = another_page
+        assert documents(source_of(github))["1"].text.count("Once.") == 1
+    assert len(github.requests) < 5
+
+
+def test_a_server_that_does_not_sort_is_read_to_its_end_without_a_cursor():
+    newest_first = [issue(n, 500 - n) for n in range(1, 251)]
+    with GitHubServer() as github:
+
+        def page(count: int) -> None:
+            link = {"Link": f'<{github.base_url}/repos/octo/demo/issues?page={count + 1}>; rel="next"'}
+            rows = newest_first[(count - 1) * 100 : count * 100]
+            github.faults = [Fault(headers=link if count < 3 else {}, body=json.dumps(rows).encode())]
+
+        github.before = page
+        batches = list(source_of(github).read(None))
+    assert len(ids(batches)) == 250
+    assert last_cursor(batches) is None
+
+
+def test_a_time_in_the_future_does_not_move_the_cursor_past_what_is_to_come():
+    with GitHubServer([issue(1), issue(2) | {"updated_at": "9999-12-31T23:59:59Z"}]) as github:
+        source = source_of(github)
+        cursor = last_cursor(list(source.read(None)))
+        github.issues[0]["updated_at"] = f"{datetime.now(UTC) + timedelta(seconds=5):%Y-%m-%dT%H:%M:%SZ}"
+        assert "1" in documents(source, cursor)
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "0999-01-01T00:00:00Z"])
+def test_a_time_that_is_out_of_range_is_none(time):
+    body = json.dumps([issue(1) | {"updated_at": time, "created_at": time}, issue(2, 5)]).encode()
+    with GitHubServer(faults=[Fault(body=body)]) as github:
+        batches = list(source_of(github).read(None))
+    assert ids(batches) == ["issues:1", "issues:2"]
+    assert batches[0].documents[0].updated_at is None
+    assert json.loads(last_cursor(batches))["updated_at"] == stamp(5)
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "{}", "[]", '{"updated_at": "never"}', '{"updated_at": 5}'])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -140,6 +141,31 @@ def test_the_token_is_sent_in_its_header_only(get):
     assert "wrong-456" not in f"{caught.value!r}{caught.value}"
     assert github.requests[0].headers["authorization"] == "Bearer tok-123"
     assert "tok" not in github.requests[0].path + str(github.requests[0].query)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=404, body=json.dumps({"message": "x" * 190 + " no such thing for Bearer tok-123-456"}).encode()),
+        Fault(status=500, body=b'{"message": "bad header Bearer tok-123-456"}', times=9),
+        Fault(status=302, headers={"Location": "http://tok-123-456.evil.example/"}),
+        Fault(status=302, headers={"Location": "/tok-123-456"}),
+    ],
+)
+def test_a_server_that_repeats_the_token_does_not_get_it_into_an_error(get, fault):
+    with GitHubServer(faults=[fault]) as github, pytest.raises(SourceError) as caught:
+        get(github, token="tok-123-456")
+    assert "tok-1" not in f"{caught.value!r}{caught.value}"
+
+
+@pytest.mark.parametrize(
+    "fault", [too_many_requests("Tue, 14 Nov 2000 22:13:40 GMT"), rate_limited(NOW - 999), too_many_requests("0")]
+)
+def test_a_wait_that_is_over_by_this_clock_is_a_wait_all_the_same(get, waits, fault):
+    fault.times = 3
+    with GitHubServer(faults=[fault]) as github:
+        assert get(github).data == []
+    assert 0 < waits[0] < waits[1] < waits[2]
 
 
 @pytest.mark.parametrize("token", ["a\nb", "pässword", "a b"])

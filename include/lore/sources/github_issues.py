@@ -8,22 +8,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.errors import SourceError
-from include.lore.sources.github_text import as_list, as_text, is_pull_request, issue_document, issue_number, parse_time
+from include.lore.sources.github_comments import MAX_PAGES, PER_PAGE, Comments, endless
+from include.lore.sources.github_text import as_list, is_pull_request, issue_document, issue_number, parse_time
 from include.lore.sources.http import HttpClient, HttpError, Reply
 from include.lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["GitHubIssuesSource"]
 
-PER_PAGE = 100
 BATCH_ISSUES = 25
 """Few enough that a batch is complete, and the cursor moves, within the 60 calls an hour without a token."""
 SECOND = timedelta(seconds=1)
-FEW_CALLS = 10
-"""Up to here, comments are asked for issue by issue without looking for a shorter way."""
 OVERLAP = timedelta(seconds=60)
 """Read again at every start: a change shows in GitHub's lists some seconds after the time that it carries."""
 
@@ -57,13 +54,14 @@ class GitHubIssuesSource:
         """Yield, in batches, the issues that changed at the cursor or later (None: all)."""
         start = self._from_cursor(since) if since else None
         with self._client() as client:
-            comments: _Comments | None = None
+            comments: Comments | None = None
             for page in self._pages(client, start - OVERLAP if start else None):
-                comments = comments or _Comments(client, self._path, page)
+                comments = comments or Comments(client, self._path, page.issues, page.reply)
                 for first in range(0, max(1, len(page.issues)), BATCH_ISSUES):
                     issues = page.issues[first : first + BATCH_ISSUES]
-                    last = parse_time(issues[-1].get("updated_at")) if len(page.issues) > first + BATCH_ISSUES else None
-                    reached = min((time for time in (last, page.reached) if time), default=None)
+                    reached = page.reached
+                    if reached and len(page.issues) > first + BATCH_ISSUES:
+                        reached = min(reached, parse_time(issues[-1].get("updated_at")) or reached)
                     yield self._batch(issues, comments, max((time for time in (reached, start) if time), default=None))
 
     def list_ids(self) -> Iterator[str]:
@@ -89,40 +87,30 @@ class GitHubIssuesSource:
     def _pages(self, client: HttpClient, since: datetime | None) -> Iterator[_Page]:
         """Every issue once, by time of change. Page numbers shift while issues change, so each call starts at the
         last time seen, a second before it; pages are turned only among issues of the same second.
+
+        Where a list is not in order, all its pages are turned and nothing after the place is called reached.
         """
         first_day = self._declaration.since
         earliest = datetime(first_day.year, first_day.month, first_day.day, tzinfo=UTC) if first_day else None
         position = max((time for time in (since, earliest) if time), default=None)
-        seen: dict[int, datetime | None] = {}
-        changed: list[datetime] = []
+        walk = _Walk(position, datetime.now(UTC))
         visited: set[str] = set()
         reply = client.get(f"{self._path}/issues", self._query(position))
-        while True:
-            fresh: list[Payload] = []
-            for issue in as_list(reply.data, "issues"):
-                number, time = issue_number(issue), parse_time(issue.get("updated_at"))
-                if number is not None and number not in seen:
-                    seen[number] = time
-                    fresh.append(issue)
-                elif number is not None and time and time != seen[number]:
-                    changed.append(time)  # it changed while we read: the next run takes it, so the cursor stays below
-            last = max((time for time in seen.values() if time), default=position)
-            reached = min([last, *changed]) if last else None
-            yield _Page(tuple(issue for issue in fresh if self._wanted(issue)), reached, reply)
+        for _ in range(MAX_PAGES):
+            fresh = walk.take(as_list(reply.data, "issues"), position)
+            yield _Page(tuple(issue for issue in fresh if self._wanted(issue)), walk.reached, reply)
             next_url = reply.next_url
             if next_url is None:
                 return
-            if last and (position is None or last - SECOND > position):
-                position = last - SECOND
+            if walk.in_order and walk.last and (position is None or walk.last - SECOND > position):
+                position = walk.last - SECOND
                 reply = client.get(f"{self._path}/issues", self._query(position))
-            elif next_url not in visited:
+            elif next_url in visited or walk.repeats > len(walk.seen) + 10 * PER_PAGE:
+                break
+            else:
                 visited.add(next_url)
                 reply = client.get(next_url)
-            else:
-                raise SourceError(
-                    f"The list of issues of {self._declaration.repository} runs in a circle.",
-                    remedy="Check the base URL; GitHub's own API does not do this.",
-                )
+        raise endless("issues", self._path)
 
     def _query(self, since: datetime | None) -> dict[str, str | int]:
         query: dict[str, str | int] = {
@@ -140,7 +128,7 @@ class GitHubIssuesSource:
     def _wanted(self, issue: Payload) -> bool:
         return self._declaration.include_pull_requests or not is_pull_request(issue)
 
-    def _batch(self, issues: Sequence[Payload], comments: _Comments, reached: datetime | None) -> Batch:
+    def _batch(self, issues: Sequence[Payload], comments: Comments, reached: datetime | None) -> Batch:
         documents: list[Document] = []
         failures: list[Failure] = []
         for issue in issues:
@@ -183,52 +171,42 @@ class _Page:
     reply: Reply
 
 
-class _Comments:
-    """The comments of issues, by the way that takes fewer calls: one or more for each issue that has any, or the
-    repository's whole list at once, where the first page of issues promises that this is the shorter way.
+class _Walk:
+    """What was seen on the way through the list: from `last`, the newest time of change, the list is asked for again.
+
+    A time that lies in the future counts as `now`: a cursor there would hide every change until then.
     """
 
-    def __init__(self, client: HttpClient, path: str, first: _Page) -> None:
-        self._client, self._path = client, path
-        self._all: dict[int, list[Payload]] = {}
-        expected = sum(1 for issue in first.issues if issue.get("comments")) * (_page_count(first.reply) or 2)
-        if expected > FEW_CALLS:
-            self._load_all(expected)
+    def __init__(self, position: datetime | None, now: datetime) -> None:
+        self._now = now
+        self._changed: list[datetime] = []
+        self.seen: dict[int, datetime | None] = {}
+        self.last = position
+        self.in_order = True
+        self.repeats = 0
 
-    def of(self, issue: Payload) -> list[Payload]:
-        """An issue's comments. Raises HttpError when they are refused."""
-        count = issue.get("comments")
-        if not count:
-            return []
-        known = self._all.get(issue["number"], [])
-        if len(known) == count:  # otherwise comments came or went since the list was read
-            return known
-        first = self._client.get(f"{self._path}/issues/{issue['number']}/comments", {"per_page": PER_PAGE})
-        return list(self._from(first))
+    def take(self, issues: Sequence[Payload], position: datetime | None) -> list[Payload]:
+        """The issues of a page that are new; `position` is the time from which the page was asked for."""
+        fresh: list[Payload] = []
+        times: list[datetime] = [position] if position else []
+        for issue in issues:
+            number, given = issue_number(issue), parse_time(issue.get("updated_at"))
+            if number is None:
+                continue
+            time = min(given, self._now) if given else None
+            times += [time] if time else []
+            if number not in self.seen:
+                self.seen[number] = time
+                fresh.append(issue)
+            elif time and time != self.seen[number]:
+                self._changed.append(time)  # it changed while we read: the next run takes it, so the cursor stays below
+        self.repeats = 0 if fresh else self.repeats + max(len(issues), PER_PAGE)
+        self.in_order = self.in_order and times == sorted(times)
+        if self.in_order and times:
+            self.last = max(times[-1], self.last or times[-1])
+        return fresh
 
-    def _load_all(self, expected: int) -> None:
-        query: dict[str, str | int] = {"sort": "created", "direction": "asc", "per_page": PER_PAGE}
-        first = self._client.get(f"{self._path}/issues/comments", query)
-        pages = _page_count(first)
-        if pages is None or pages > expected or (first.calls_left is not None and pages > first.calls_left):
-            return
-        for comment in self._from(first):
-            number = as_text(comment.get("issue_url")).rpartition("/")[2]
-            if number.isascii() and number.isdigit():
-                self._all.setdefault(int(number), []).append(comment)
-
-    def _from(self, reply: Reply) -> Iterator[Payload]:
-        visited: set[str] = set()
-        yield from as_list(reply.data, "comments")
-        while reply.next_url and reply.next_url not in visited:
-            visited.add(reply.next_url)
-            reply = self._client.get(reply.next_url)
-            yield from as_list(reply.data, "comments")
-
-
-def _page_count(reply: Reply) -> int | None:
-    """How many pages a list has, as its `Link` header says; None when it has more than one but does not say."""
-    if reply.next_url is None:
-        return 1
-    page = parse_qs(urlsplit(reply.last_url or "").query).get("page", [""])[0]
-    return int(page) if page.isascii() and page.isdigit() else None
+    @property
+    def reached(self) -> datetime | None:
+        """The time of change up to which all was seen."""
+        return min([self.last, *self._changed]) if self.last else None

@@ -14,6 +14,7 @@ from include.lore.types import Document
 __all__ = ["as_list", "as_text", "is_pull_request", "issue_document", "issue_number", "parse_time"]
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+EPOCH = 1970
 GHOST = "ghost"
 """What GitHub shows for an account that was deleted."""
 
@@ -35,7 +36,9 @@ def as_text(value: object) -> str:
 def issue_number(issue: Mapping[str, Any]) -> int | None:
     """The issue's number, or None where there is none to identify it by."""
     number = issue.get("number")
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
+    if not isinstance(number, int) or isinstance(number, bool):
+        return None
+    return number if 0 < number < 2**63 else None
 
 
 def is_pull_request(issue: Mapping[str, Any]) -> bool:
@@ -45,12 +48,13 @@ def is_pull_request(issue: Mapping[str, Any]) -> bool:
 
 
 def parse_time(value: object) -> datetime | None:
-    """A time of GitHub, UTC; None for what is none."""
+    """A time of GitHub, UTC; None for what is none, such as a year that no computer wrote."""
     try:
         time = datetime.fromisoformat(as_text(value))
-    except ValueError:
+        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return time if time.year >= EPOCH else None
 
 
 def issue_document(
@@ -107,7 +111,8 @@ def _state(issue: Mapping[str, Any]) -> str:
 
 def _labels(issue: Mapping[str, Any]) -> list[str]:
     labels = issue.get("labels")
-    names = [label.get("name") if isinstance(label, dict) else label for label in labels or [] if label]
+    listed = labels if isinstance(labels, list) else []
+    names = [label.get("name") if isinstance(label, dict) else label for label in listed]
     return [name for name in names if isinstance(name, str) and name]
 
 

@@ -82,6 +82,7 @@ class HttpClient:
         self._base_url = base_url.rstrip("/")
         self._timeout, self._max_retries, self._max_wait = timeout, max_retries, max_wait
         self._remedies = remedies or {}
+        self._token = token
         self._sleep, self._now = sleep, now
         all_headers = {"User-Agent": "lore", **(headers or {})}
         if token:
@@ -106,7 +107,7 @@ class HttpClient:
         while not isinstance(outcome := self._follow(target), Reply):
             if attempt == self._max_retries:
                 raise SourceError(
-                    f"{_name(target)} failed {attempt + 1} times: {outcome.reason}.",
+                    f"{self._name(target)} failed {attempt + 1} times: {outcome.reason}.",
                     remedy="Check that the address is right and the server is up; the next run tries again.",
                     retryable=True,
                 )
@@ -118,14 +119,14 @@ class HttpClient:
         for _ in range(MAX_REDIRECTS + 1):
             if _origin(str(url)) != self._origin:
                 raise SourceError(
-                    f"{self._base_url} points to another server, {url.scheme}://{url.host}.",
+                    self._unsecret(f"{self._base_url} points to another server, {url.scheme}://{url.host}."),
                     remedy="Nothing was sent there. Set the base URL to the server that holds the data.",
                 )
             outcome = self._once(url)
             if not isinstance(outcome, httpx.URL):
                 return outcome
             url = outcome
-        raise SourceError(f"{_name(url)} redirects in a circle.", remedy="Check the base URL.")
+        raise SourceError(f"{self._name(url)} redirects in a circle.", remedy="Check the base URL.")
 
     def _once(self, url: httpx.URL) -> Reply | _Again | httpx.URL:
         deadline = time.monotonic() + self._timeout
@@ -135,7 +136,7 @@ class HttpClient:
                 for piece in response.iter_bytes():
                     body += piece
                     if len(body) > MAX_BYTES:
-                        raise SourceError(f"{_name(url)} sends more than {MAX_BYTES:,} bytes.")
+                        raise SourceError(f"{self._name(url)} sends more than {MAX_BYTES:,} bytes.")
                     if time.monotonic() > deadline:
                         return _Again(f"no complete answer within {self._timeout:g} seconds")
         except httpx.TimeoutException:
@@ -160,7 +161,7 @@ class HttpClient:
 
     def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> _Again:
         status, headers = response.status_code, response.headers
-        said = _message(body)
+        said = self._unsecret(_message(body))[:200].rstrip(".")
         wait = _retry_after(headers.get("retry-after"), self._now())
         if headers.get("x-ratelimit-remaining") == "0" and (reset := _number(headers.get("x-ratelimit-reset"))):
             wait = max(wait or 0.0, reset - self._now() + 1)
@@ -170,23 +171,29 @@ class HttpClient:
                 wait = 60.0  # GitHub: without a header, wait at least a minute
             return _Again(f"HTTP {status}{f' ({said})' if said else ''}", wait)
         raise HttpError(
-            f"{_name(url)} answered HTTP {status}{f': {said}' if said else ''}.",
+            f"{self._name(url)} answered HTTP {status}{f': {said}' if said else ''}.",
             status=status,
             remedy=self._remedies.get(status, "Check the declaration and the base URL."),
         )
 
     def _wait(self, url: httpx.URL, outcome: _Again, attempt: int) -> None:
-        if outcome.seconds is None:
-            self._sleep(min(MAX_BACKOFF, 0.5 * 2**attempt) * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
-            return
-        if outcome.seconds > self._max_wait:
+        pause = min(MAX_BACKOFF, 0.5 * 2**attempt) * random.uniform(0.8, 1.2)  # noqa: S311 - jitter
+        if outcome.seconds is not None and outcome.seconds > self._max_wait:
             until = datetime.fromtimestamp(self._now() + outcome.seconds, UTC)
             raise SourceError(
-                f"{_name(url)} asks to wait until {until:%Y-%m-%d %H:%M:%S} UTC: {outcome.reason}.",
+                f"{self._name(url)} asks to wait until {until:%Y-%m-%d %H:%M:%S} UTC: {outcome.reason}.",
                 remedy="Run again after that; what was read so far is kept. A token raises the limit.",
                 retryable=True,
             )
-        self._sleep(max(0.0, outcome.seconds))
+        self._sleep(max(pause, outcome.seconds or 0.0))  # clocks differ: a time to wait for may be over here
+
+    def _name(self, url: httpx.URL) -> str:
+        """The address as errors show it: without query and credentials."""
+        return self._unsecret(str(url.copy_with(query=None, fragment=None, username=None, password=None)))
+
+    def _unsecret(self, text: str) -> str:
+        """What a server says, without the token, which it may repeat."""
+        return text.replace(self._token, "…") if self._token else text
 
 
 def _origin(url: str) -> tuple[str, str, int] | None:
@@ -212,18 +219,13 @@ def _join(url: httpx.URL, reference: str) -> str:
         return reference
 
 
-def _name(url: httpx.URL) -> str:
-    """The address as errors show it: without query and credentials."""
-    return str(url.copy_with(query=None, fragment=None, username=None, password=None))
-
-
 def _message(body: bytes) -> str:
     """What the server says in its JSON `message`, made fit for one line."""
     try:
         said = json.loads(body)["message"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return " ".join(said.split())[:200].rstrip(".") if isinstance(said, str) else ""
+    return " ".join(said.split()) if isinstance(said, str) else ""
 
 
 def _number(text: str | None) -> int | None:
