@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from time import process_time
 
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from include.lore.query.citations import AnswerCheck, citations_of, clean_quote
+from include.lore.query.links import KnownLinks
 from include.lore.types import Check
 from tests.query.fakes import make_hit
 
@@ -43,6 +45,8 @@ CITATIONS = [
     ("Yes 【1】.", "Yes [1].", (1,), ()),
     ("Yes 【2†source】.", "Yes [2].", (2,), ()),
     ("Yes ［1］.", "Yes [1].", (1,), ()),
+    ("Yes &lbrack;1&#93;.", "Yes [1].", (1,), ()),
+    ("Yes &lbrack;11<b></b>\\].", "Yes.", (), ("11",)),
     ("Yes [^2].", "Yes [2].", (2,), ()),
     ("Yes [source 1].", "Yes [1].", (1,), ()),
     ("Yes [Source: 2].", "Yes [2].", (2,), ()),
@@ -112,6 +116,8 @@ LINKS = [
     ("See www.evil.com now", "See (link removed) now", ("www.evil.com",)),
     ("See evil.com/login now", "See (link removed) now", ("evil.com/login",)),
     ("See evil.com.", "See (link removed).", ("evil.com",)),
+    ("See //evil.com/login now", "See (link removed) now", ("//evil.com/login",)),
+    ("A comment // says evil.", "A comment // says evil.", ()),
     ("Mail boss@evil.com.", "Mail (link removed).", ("boss@evil.com",)),
     ("Mail <boss@evil.com>.", "Mail (link removed).", ("mailto:boss@evil.com",)),
     ("[mail](mailto:boss@evil.com)", "mail", ("mailto:boss@evil.com",)),
@@ -196,6 +202,16 @@ def test_what_leaves_does_not_depend_on_the_pieces() -> None:
     assert checking.result == whole[1]
 
 
+@pytest.mark.parametrize("answer", ["http://<b>。9)", "Short。 And more text follows here。&amp;", "a!</b>\n```。```"])
+def test_the_end_of_a_piece_is_not_the_end_of_a_sentence(answer: str) -> None:
+    whole = check(answer)
+    for size in range(1, len(answer)):
+        checking = AnswerCheck(PASSAGES)
+        pieces = [checking.feed(answer[start : start + size]) for start in range(0, len(answer), size)]
+        assert "".join(pieces) + checking.finish() == whole[0]
+        assert checking.result == whole[1]
+
+
 def test_a_piece_leaves_when_its_sentence_ends() -> None:
     checking = AnswerCheck(PASSAGES)
     assert checking.feed("The first sentence is here [1") == ""
@@ -208,6 +224,19 @@ def test_an_endless_line_is_checked_in_linear_time_and_cannot_hide_a_link() -> N
     for filler in ("x", "[", "(", "`", "<", "![", "a.", "[1", "\\"):
         text, _ = check(filler * (6_000 // len(filler)) + "https://evil.com/a")
         assert "evil.com" not in text
+
+
+@pytest.mark.parametrize("unit", ["> ", "- ", "1. ", "a+", "a.", "www.", "é", " ", "é@"])
+def test_no_text_of_a_model_or_a_page_costs_more_than_its_length(unit: str) -> None:
+    started = process_time()
+    check(unit * (20_000 // len(unit)) + "x")
+    check("```\n" + unit * (20_000 // len(unit)))
+    checking = AnswerCheck(PASSAGES)
+    for _ in range(1_000):
+        checking.feed(unit)
+    checking.finish()
+    KnownLinks([make_hit("page", unit * 1_000, title=unit * (100_000 // len(unit)))])
+    assert process_time() - started < 4
 
 
 def test_deep_nesting_is_given_up_not_followed() -> None:

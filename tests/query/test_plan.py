@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from include.lore.errors import ModelError
@@ -73,3 +75,12 @@ def test_a_model_that_fails_leaves_a_note() -> None:
     plan, notes = make_plan(QUESTION, FakeChatModel([ModelError("Down.")]))
     assert plan == Plan(QUESTION.text, (QUESTION.text,))
     assert "Down." in notes[0]
+
+
+def test_a_reply_without_end_is_not_read_to_its_end() -> None:
+    started = process_time()
+    plan, _ = make_plan(
+        QUESTION, FakeChatModel([{"wordings": ["query" + " " * 200_000 + "x", "a key", *"bc" * 9_000]}])
+    )
+    assert plan.wordings == (QUESTION.text, "query", "a key")
+    assert process_time() - started < 4

@@ -24,9 +24,10 @@ _UNSEEN = _CONTROLS | _INVISIBLE | {0x2028: " ", 0x2029: " "} | dict.fromkeys(ra
 """Characters nobody sees that hide a link, turn text around or steer a terminal. Joiners stay: scripts need them."""
 
 _OPENING = re.compile(
-    r"^(?P<quote>(?:[ ]{0,3}>[ ]?)*)(?P<indent>\s*)(?P<item>(?:(?:[-*+]|\d{1,9}[.)])\s+)*)"
-    r"(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
+    r"^(?P<quote>(?:[ ]{0,3}>(?:[ ]{0,4}>){0,9}[ ]?)?)(?P<indent>\s{0,80})"
+    r"(?P<item>(?:(?:[-*+]|\d{1,9}[.)])\s{1,20}){0,9})(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
 )
+"""A code block's first line. Deeper ones are none to us: their signs are escaped, and the time to look is bounded."""
 _LANGUAGE = re.compile(r"[\w+#.\-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？])")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -91,10 +92,10 @@ class AnswerCheck:
         """
         newline = self._pending.find("\n")
         line = self._pending if newline < 0 else self._pending[:newline]
-        if self._fence or _OPENING.match(line):
+        if self._fence or (self._at_start and _OPENING.match(line)):
             return None if newline < 0 else newline + 1
-        for match in _SENTENCE_END.finditer(line[: _LONGEST_PIECE + 1], max(_SHORTEST_PIECE, self._looked_at)):
-            if _nothing_open(line[: match.start()]):
+        for match in _SENTENCE_END.finditer(line[: _LONGEST_PIECE + 1], self._looked_at):
+            if match.start() >= _SHORTEST_PIECE and _nothing_open(line[: match.start()]):
                 return match.start()
         if len(line) > _LONGEST_PIECE:
             return self._forced_end()

@@ -298,9 +298,9 @@ class _Scan:
             self._write(" ")
 
     def _reference(self, match: re.Match[str]) -> None:
-        """Spell out the characters of a link that hide behind references; others may be markup and stay."""
+        """Spell out what hides a link or a citation behind references; others may be markup and stay."""
         character = html.unescape(match[0])
-        self._write(character if len(character) == 1 and (character.isalnum() or character in ":/.@") else match[0])
+        self._write(character if len(character) == 1 and (character.isalnum() or character in ":/.@[]") else match[0])
 
     # ---------------------------------------------------------------------------------------------------- helpers
 

@@ -17,7 +17,7 @@ _TLD = (
     "uk|de|eu|us|fr|nl|ch|at|jp|kr|in|br|it|es|pl|se|no|ca|au|example|test"
 )
 _SHARED = rf"""
-    [a-z][a-z0-9+.\-]*:[\\/]{{2,}}(?:\[[0-9a-f:.]+\])?{_REST}*   # any scheme://, also with backslashes
+    [a-z][a-z0-9+.\-]{{0,40}}:[\\/]{{2,}}(?:\[[0-9a-f:.]+\])?{_REST}*   # any scheme://, also with backslashes
   | (?:javascript|vbscript|mailto):{_REST}+
   | data:[a-z]+/{_REST}+
   | tel:\+?\d{_REST}*
@@ -29,7 +29,8 @@ CODE_LINK = re.compile(_SHARED, re.IGNORECASE | re.VERBOSE)
 LINK = re.compile(
     rf"""{_SHARED}
   | {_DOMAIN}(?:com|org)(?![\w-]|\.\w)(?:[:?#]{_REST}*)?
-  | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
+  | (?<![\w:;/\\])//(?:[\w-]+\.)+[a-z]{{2,}}(?![\w-])(?:[:/?\#]{_REST}*)?  # without a scheme
+  | [\w.+-]{{1,64}}@[\w-]+(?:\.[\w-]+)+
 """,
     re.IGNORECASE | re.VERBOSE,
 )

@@ -17,6 +17,8 @@ __all__ = ["PlanReply", "make_plan"]
 WORDINGS = 3
 MAX_WORDING_CHARACTERS = 300
 MAX_QUESTION_CHARACTERS = 1_000
+MAX_REPLY_CHARACTERS = 4_000
+"""How much of each text of a reply is looked at: a model that writes without end must not cost more than that."""
 MAX_SMALL_TALK_WORDS = 12
 """A longer message is searched for whatever the model says: a question that is taken for small talk gets no answer."""
 HISTORY_MESSAGES = 6
@@ -76,7 +78,7 @@ def _messages(question: Question) -> list[Message]:
 def _lines(texts: Iterable[str], limit: int) -> Iterator[str]:
     """The lines of what a model wrote, without numbers, bullets, quotes and emptiness."""
     for text in texts:
-        for raw in text.splitlines():
+        for raw in text[:MAX_REPLY_CHARACTERS].splitlines():
             line = " ".join(_DECORATION.sub("", raw.strip()).strip().strip("\"'“”„«»`*_").split())
             if re.search(r"\w{2}", line):
                 yield line if len(line) <= limit else line[:limit].rpartition(" ")[0] or line[:limit]
