@@ -186,3 +186,10 @@ def test_hostile_text_is_split_soundly_and_soon(text: str) -> None:
     started = time.monotonic()
     split(text, budget=1000)
     assert time.monotonic() - started < 20
+
+
+def test_a_title_or_heading_of_a_megabyte_is_not_in_every_passage() -> None:
+    text = "# " + "t" * 1_000_000 + "\n\n## " + "h" * 1_000_000 + "\n\n" + "Some words here.\n\n" * 2000
+    chunks = MarkdownSplitter(1500).split(make_document("long", text, title="T" * 1_000_000))
+    assert "".join(chunk.text for chunk in chunks).count("Some words") == 2000
+    assert all(len(chunk.passage) < 4000 for chunk in chunks)

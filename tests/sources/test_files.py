@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from datetime import UTC, datetime
 
 import pytest
@@ -154,6 +155,43 @@ def test_what_cannot_be_read_fails_by_name_and_stays_listed(tmp_path):
     assert "max_bytes" in reasons[0]
     assert "leaves the folder" in reasons[1]
     assert set(source.list_ids()) == {"docs:inside.md", "docs:ok.md", "docs:large.md", "docs:leaves.md"}
+
+
+def test_what_cannot_be_looked_at_is_a_failure_and_not_gone(tmp_path):
+    put(tmp_path, **{"ok.md": "ok"})
+    (tmp_path / "odd.md").symlink_to("x" * 300)  # the system refuses to look, as it does in a folder that is locked
+    source = source_of(tmp_path)
+    assert failed(list(source.read(None))) == ["docs:odd.md"]
+    assert set(source.list_ids()) == {"docs:odd.md", "docs:ok.md"}
+
+
+@pytest.mark.parametrize("name", ["loop.txt", "x" * 300, "../docs/loop.txt", "loop.txt/a"])
+def test_an_include_that_leads_nowhere_leads_nowhere(tmp_path, name):
+    put(tmp_path, **{"docs/page.rst": f"Page\n====\n\n.. include:: {name}\n\nAfter.\n"})
+    (tmp_path / "docs" / "loop.txt").symlink_to("loop.txt")
+    assert "After." in read(source_of(tmp_path / "docs"))["page.rst"].text
+
+
+def test_a_tree_deeper_than_pythons_stack_is_read(tmp_path):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d", dir_fd=folder)
+        inner = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(os.open("a.md", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    os.close(folder)
+    assert list(source_of(tmp_path).list_ids()) == ["docs:" + "d/" * 1200 + "a.md"]
+    subprocess.run(["rm", "-r", str(tmp_path / "d")], check=True)
+
+
+def test_a_file_that_becomes_a_pipe_does_not_hold_the_read(tmp_path):
+    put(tmp_path, **{f"{n:03}.md": "text" for n in range(100)})
+    batches = source_of(tmp_path).read(None)
+    next(batches)
+    (tmp_path / "099.md").unlink()
+    os.mkfifo(tmp_path / "099.md")
+    assert failed(list(batches)) == ["docs:099.md"]
 
 
 def test_a_file_that_vanishes_between_list_and_read_is_gone(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 
 import pytest
@@ -248,6 +249,28 @@ def test_a_zip_bomb_fails_as_one_day(tmp_path):
     assert failed(batches) == ["slack:C1:2023-11-15.json"]
     assert "larger than" in batches[0].failures[0].reason
     assert len(batches[0].documents) == 1
+
+
+def test_many_small_bombs_are_not_unpacked(tmp_path):
+    files = {f"general/2023-11-{day:02}.json": "[" + "{}, " * 10_000_000 + "{}]" for day in (15, 16)}
+    batches = list(source_of(zipped(tmp_path / "e.zip", {"channels.json": json.dumps(CHANNELS)} | files)).read(None))
+    assert failed(batches) == ["slack:C1:2023-11-15.json", "slack:C1:2023-11-16.json"]
+    assert "200 times" in batches[0].failures[0].reason
+
+
+def test_names_are_no_longer_than_names(tmp_path):
+    users = [{"id": "U1", "profile": {"real_name": "N" * 100_000}}]
+    channels = [{"id": "C1", "name": "general"}, {"id": "C2", "name": "c" * 100_000}]
+    write(tmp_path, {"general/2023-11-15.json": [say(0, "to <#C2>"), say(400, "Hi", None, username="M" * 100_000)]},
+          users=users, channels=channels)  # fmt: skip
+    assert all(len(document.text) < 600 for document in documents(source_of(tmp_path)).values())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_cannot_be_listed_is_an_error_and_nothing_seems_deleted(export):
+    (export / "deploys").chmod(0)
+    with pytest.raises(SourceError, match="cannot be listed"):
+        list(source_of(export).list_ids())
 
 
 def test_a_corrupt_member_fails_as_one_day(tmp_path):

@@ -24,6 +24,8 @@ NAMESPACE = uuid.UUID("6f1f6a0e-6f0b-5d0b-9b0a-3c1d5f5a2b11")
 CHARACTERS_PER_TOKEN = 4
 LARGEST_BUDGET = 1500
 """Longer passages rank worse and quote worse, however much an embedder can read."""
+LONGEST_NAME = 500
+"""Title and headings stand in every passage below them, so one of a megabyte would make gigabytes."""
 PARAGRAPH = 7
 """The break before a block that is no heading; headings break with their level, 1 to 6, and 1 is the strongest."""
 
@@ -62,7 +64,7 @@ class MarkdownSplitter:
 
     def split(self, document: Document) -> list[Chunk]:
         """The passages in order; every `text` is `document.text[start:end]`."""
-        text = document.text
+        text, title = document.text, document.title[:LONGEST_NAME]
         budget = _budget(text, self.max_characters)
         seen: Counter[tuple[tuple[str, ...], str]] = Counter()
         chunks: list[Chunk] = []
@@ -70,7 +72,7 @@ class MarkdownSplitter:
             start, end = _trim(text, start, end)
             if start == end:
                 continue
-            headings = path[1:] if path and path[0] == document.title else path
+            headings = path[1:] if path and path[0] == title else path
             piece = text[start:end]
             key = (headings, piece)
             chunks.append(
@@ -79,7 +81,7 @@ class MarkdownSplitter:
                     document_id=document.id,
                     source_id=document.source_id,
                     url=document.url,
-                    title=document.title,
+                    title=title,
                     headings=headings,
                     text=piece,
                     position=len(chunks),
@@ -193,7 +195,7 @@ def _closing(text: str, lines: list[tuple[int, int]], opening: int, mark: str) -
 
 
 def _plain(heading: str) -> str:
-    return " ".join(_MARKUP.sub(lambda match: match[1] or "", heading).split())
+    return " ".join(_MARKUP.sub(lambda match: match[1] or "", heading).split())[:LONGEST_NAME]
 
 
 # ---------------------------------------------------------------------------------------------------------- pieces

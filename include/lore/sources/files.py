@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 from urllib.parse import quote
 
 from include.lore.convert import format_of, resolve_includes
@@ -57,16 +59,12 @@ class FilesSource:
 
     def _paths(self) -> list[PurePosixPath]:
         """The files that the declaration means, sorted. Raises SourceError rather than give an incomplete list."""
-        if not self._root.is_dir():
+        if not os.path.isdir(self._root):  # noqa: PTH112 - Path.is_dir raises where the folder above is locked
             raise SourceError(
                 f"The folder {self._root} of {self.id} does not exist.",
                 remedy="Correct `path`, which starts at the declaration's own folder, or mount what is missing.",
             )
-        found: list[PurePosixPath] = []
-        for folder, folders, files in os.walk(self._root, onerror=self._refuse):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            below = PurePosixPath(Path(folder).relative_to(self._root).as_posix())
-            found.extend(below / name for name in files if self._wanted(below / name))
+        found = [path for path in self._walk() if self._wanted(path)]
         if not found:
             raise SourceError(
                 f"No file in {self._root} is one that {self.id} could take.",
@@ -74,33 +72,50 @@ class FilesSource:
             )
         return sorted(found)
 
-    def _refuse(self, error: OSError) -> None:
-        raise SourceError(
-            f"A folder of {self.id} cannot be listed: {error}.", remedy="Make it readable, or move it elsewhere."
-        ) from None
+    def _walk(self) -> Iterator[PurePosixPath]:
+        """All that is in the folder and is no folder, without hidden ones, however deep."""
+        waiting = [PurePosixPath()]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                with os.scandir(self._root / folder) as entries:
+                    for entry in entries:
+                        if entry.name.startswith("."):
+                            continue
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(folder / entry.name)
+                        else:
+                            yield folder / entry.name
+            except OSError as error:
+                raise SourceError(
+                    f"A folder of {self.id} cannot be listed: {error}.",
+                    remedy="Make it readable, or move it elsewhere.",
+                ) from None
 
     def _wanted(self, path: PurePosixPath) -> bool:
         name = path.as_posix()
-        if path.name.startswith(".") or format_of(name) is None or not self._there(path):
+        if format_of(name) is None:
             return False
         included = not self._include or any(glob.fullmatch(name) for glob in self._include)
-        return included and not any(glob.fullmatch(name) for glob in self._exclude)
+        return included and not any(glob.fullmatch(name) for glob in self._exclude) and self._there(path)
 
     def _there(self, path: PurePosixPath) -> bool:
-        """Whether it is a file, or a link that leads anywhere."""
+        """Whether it is a file, or a link to one; what cannot be looked at is there, or it would seem deleted."""
         try:
             return stat.S_ISREG((self._root / path).stat().st_mode)
-        except OSError:
-            return False
+        except OSError as error:
+            return error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
     def _read(self, path: PurePosixPath) -> Document | str | None:
         """The document, the reason why it cannot be read, or None when it is gone since it was listed."""
         file, limit = self._root / path, self._declaration.max_bytes
         try:
-            if not file.resolve().is_relative_to(self._root.resolve()):
+            if not self._inside(file):
                 return "It is a link that leaves the folder. Exclude it, or put a copy in its place."
-            with file.open("rb") as stream:
+            with _open(file) as stream:
                 status = os.fstat(stream.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    return "It was a file when the folder was listed, and is none now."
                 data = stream.read(limit + 1)
         except FileNotFoundError:
             return None
@@ -108,9 +123,9 @@ class FilesSource:
             return f"It cannot be read: {error.strerror or type(error).__name__}."
         if len(data) > limit:
             return f"It is larger than max_bytes, {limit:,} bytes. Exclude it, or raise the limit."
-        return self._document(path, data, datetime.fromtimestamp(status.st_mtime, UTC))
+        return self._document(path, data, _time(status.st_mtime))
 
-    def _document(self, path: PurePosixPath, data: bytes, updated_at: datetime) -> Document:
+    def _document(self, path: PurePosixPath, data: bytes, updated_at: datetime | None) -> Document:
         format_name = format_of(path.name) or ""
         text = self._with_includes(path, data) if format_name == "rst" else ""
         return Document(
@@ -138,12 +153,16 @@ class FilesSource:
         """A file below the folder, as text; None where there is none."""
         file = self._root / path
         try:
-            if not file.resolve().is_relative_to(self._root.resolve()) or not file.is_file():
+            if not self._inside(file) or not file.is_file():
                 return None
-            with file.open("rb") as stream:
+            with _open(file) as stream:
                 return stream.read(self._declaration.max_bytes).decode("utf-8-sig", "replace")
-        except OSError:
+        except (OSError, ValueError):  # the name is a text's own, so it may be none
             return None
+
+    def _inside(self, file: Path) -> bool:
+        """Whether it is in the folder once links are followed; `Path.resolve` raises for a link to itself."""
+        return Path(os.path.realpath(file)).is_relative_to(os.path.realpath(self._root))
 
     def _document_id(self, path: PurePosixPath) -> str:
         return f"{self.id}:{_encode(path)}"
@@ -158,6 +177,19 @@ class FilesSource:
                 return f"{declaration.base_url}/{folder}"
             path = path.with_suffix("")
         return f"{declaration.base_url}/{_encode(path)}{declaration.url_suffix}"
+
+
+def _open(file: Path) -> BinaryIO:
+    """Open without waiting: what was a file a moment ago may be a pipe that nobody writes to."""
+    return open(file, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0)))
+
+
+def _time(seconds: float) -> datetime | None:
+    """A file's time, or None for one in a year that a calendar does not have."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def _encode(path: PurePosixPath) -> str:

@@ -17,6 +17,9 @@ from include.lore.errors import SourceError
 __all__ = ["BrokenFileError", "SlackArchive", "open_archive"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
+PLAUSIBLE_BYTES = 1024 * 1024
+MAX_RATIO = 200
+"""Messages pack to a tenth; a bomb, of which a small zip can hold thousands, to a thousandth."""
 DAY_FILE = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 REMEDY = "Point `path` at the zip file that Slack made, or at the folder that it unpacks to."
 
@@ -57,10 +60,7 @@ class SlackArchive:
 def open_archive(path: Path) -> Iterator[SlackArchive]:
     """Open a zip file or folder. Raises SourceError when there is none, or it is no Slack export."""
     if path.is_dir():
-        found = sorted(
-            item.relative_to(path).as_posix() for pattern in ("*.json", "*/*.json") for item in path.glob(pattern)
-        )
-        yield _archive(path, found, lambda name: _read_below(path, name))
+        yield _archive(path, _names_below(path), lambda name: _read_below(path, name))
     elif path.is_file():
         try:
             archive = zipfile.ZipFile(path)
@@ -72,6 +72,18 @@ def open_archive(path: Path) -> Iterator[SlackArchive]:
         raise SourceError(f"There is no Slack export at {path}.", remedy=REMEDY)
 
 
+def _names_below(folder: Path) -> list[str]:
+    """The JSON files of a folder and the folders in it. Raises SourceError rather than give an incomplete list."""
+    found: list[str] = []
+    try:
+        for item in folder.iterdir():
+            below = item.iterdir() if item.is_dir() else (item,)
+            found.extend(path.relative_to(folder).as_posix() for path in below if path.suffix == ".json")
+    except OSError as error:
+        raise SourceError(f"{folder} cannot be listed: {error}.", remedy="Make all of it readable.") from None
+    return found
+
+
 def _archive(path: Path, names: list[str], read: Callable[[str], bytes]) -> SlackArchive:
     """Find the export's root: some zip tools put everything into one more folder."""
     roots = sorted(
@@ -81,14 +93,15 @@ def _archive(path: Path, names: list[str], read: Callable[[str], bytes]) -> Slac
         raise SourceError(f"{path} is no Slack export: it holds no channels.json.", remedy=REMEDY)
     root = roots[0]
     files: list[str] = []
-    days: dict[str, tuple[str, ...]] = {}
+    days: dict[str, list[str]] = {}
     for name in sorted(set(names)):
         folder, _, file = name.removeprefix(root).rpartition("/") if name.startswith(root) else ("/", "", "")
         if not folder and file:
             files.append(file)
         elif DAY_FILE.fullmatch(file) and "/" not in folder:
-            days[folder] = (*days.get(folder, ()), f"{folder}/{file}")
-    return SlackArchive(path.name, tuple(files), days, lambda name: read(root + name))
+            days.setdefault(folder, []).append(f"{folder}/{file}")
+    ordered = {folder: tuple(names) for folder, names in days.items()}
+    return SlackArchive(path.name, tuple(files), ordered, lambda name: read(root + name))
 
 
 def _read_below(folder: Path, name: str) -> bytes:
@@ -100,6 +113,9 @@ def _read_below(folder: Path, name: str) -> bytes:
 
 
 def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    member = archive.getinfo(name)
+    if PLAUSIBLE_BYTES < member.file_size <= MAX_FILE_BYTES and member.file_size > MAX_RATIO * member.compress_size:
+        raise BrokenFileError(f"it unpacks to more than {MAX_RATIO} times its size, as no messages do")
     with archive.open(name) as stream:
         return _limited(stream.read(MAX_FILE_BYTES + 1))
 

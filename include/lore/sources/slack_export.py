@@ -16,6 +16,7 @@ from include.lore.sources.slack_messages import (
     Post,
     conversations,
     display_name,
+    one_line,
     read_post,
     render,
     title_of,
@@ -132,7 +133,7 @@ class _Export:
         """Read who and what there is. Raises SourceError when that cannot be read."""
         users = _objects(archive, "users.json")
         channels = [
-            _Channel(channel["id"], " ".join(channel["name"].split()), channel["name"], private)
+            _Channel(channel["id"], one_line(channel["name"]), channel["name"], private)
             for file, private in (("channels.json", False), ("groups.json", True))
             for channel in _objects(archive, file)
             if isinstance(channel.get("id"), str) and isinstance(channel.get("name"), str)

@@ -10,7 +10,7 @@ from typing import Any
 
 from include.lore.sources.mrkdwn import Names, escape, to_markdown, to_plain
 
-__all__ = ["Conversation", "Post", "conversations", "display_name", "read_post", "render", "title_of"]
+__all__ = ["Conversation", "Post", "conversations", "display_name", "one_line", "read_post", "render", "title_of"]
 
 SAID = frozenset({"", "me_message", "thread_broadcast", "reply_broadcast", "file_share", "file_comment", "bot_message"})
 """Subtypes in which somebody says something; all others are joins, leaves, topics and the like."""
@@ -21,6 +21,7 @@ MAX_POSTS = 50
 SAME_BREATH = 300.0
 """Within so many seconds, a person's posts stand under one name."""
 TITLE_CHARACTERS = 80
+NAME_CHARACTERS = 200
 TS = re.compile(r"[0-9]{1,10}\.[0-9]{1,6}")
 
 
@@ -57,7 +58,12 @@ def display_name(user: Mapping[str, Any]) -> str:
     """What people are called: the real name where there is one."""
     profile = _mapping(user.get("profile"))
     candidates = (profile.get("real_name"), user.get("real_name"), profile.get("display_name"), user.get("name"))
-    return next((" ".join(name.split()) for name in candidates if isinstance(name, str) and name.strip()), "")
+    return next((one_line(name) for name in candidates if isinstance(name, str) and name.strip()), "")
+
+
+def one_line(name: str) -> str:
+    """A name as it stands before every message: one line, and no longer than a name is."""
+    return " ".join(name.split())[:NAME_CHARACTERS]
 
 
 def read_post(message: Mapping[str, Any], names: Names, bots: frozenset[str]) -> Post | None:
@@ -142,7 +148,7 @@ def _author(message: Mapping[str, Any], user: str, names: Names) -> str:
     bot = _mapping(message.get("bot_profile"))
     guest = display_name({"profile": message.get("user_profile")})
     given = _text(bot.get("name")) or _text(message.get("username")) or user
-    return names.users.get(user) or guest or to_plain(given, names) or "unknown"
+    return names.users.get(user) or guest or one_line(to_plain(given, names)) or "unknown"
 
 
 def _attachments(message: Mapping[str, Any], names: Names) -> Iterator[str]:
