@@ -101,3 +101,26 @@ def test_bytes_that_are_no_text(write_beir: WriteBeir) -> None:
     (folder / "queries.jsonl").write_bytes(b'{"_id": "\xff\xfe"}')
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load_beir(folder)
+
+
+def test_judged_pages_that_the_corpus_lacks_are_counted(write_beir: WriteBeir) -> None:
+    dataset = load_beir(write_beir(qrels=[("q1", "keys", "1"), ("q1", "gone", "1"), ("q2", "nowhere", "0")]))
+    assert dataset.missing == 1
+
+
+def test_judgements_of_another_corpus_are_an_error(write_beir: WriteBeir) -> None:
+    with pytest.raises(ConfigurationError, match=r"none of the pages.*'7'"):
+        load_beir(write_beir(qrels=[("q1", "7", "1"), ("q2", "8", "1")]))
+
+
+def test_an_empty_query_is_named_with_its_line(write_beir: WriteBeir) -> None:
+    with pytest.raises(ConfigurationError, match=r"queries.jsonl, line 2: the text of the query 'q2' is empty"):
+        load_beir(write_beir(queries=[{"_id": "q1", "text": "a"}, {"_id": "q2", "text": " "}]))
+
+
+def test_a_byte_order_mark_is_no_mistake(write_beir: WriteBeir) -> None:
+    folder = write_beir()
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+        path = folder / name
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(load_beir(folder).queries) == 2

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from include.lore.errors import ModelError
 from include.lore.query.answer import SOURCES_CHARACTERS, quoted_answer, worth_quoting, written_answer
 from include.lore.query.quotes import QUOTE_CHARACTERS, cite, excerpt
 from include.lore.types import Message
@@ -73,7 +74,10 @@ def test_the_sources_fit_the_context() -> None:
 def test_an_endless_answer_is_stopped() -> None:
     pieces = written_answer(FakeChatModel(streamed=["on and on " * 10_000]), "Why?", [make_hit("a", "Text.")])
     assert pieces is not None
-    assert len("".join(pieces)) == 20_000
+    taken: list[str] = []
+    with pytest.raises(ModelError, match="did not stop"):
+        taken.extend(pieces)
+    assert len("".join(taken)) == 20_000
 
 
 def test_a_short_answer_is_not_taken_for_not_found() -> None:

@@ -47,6 +47,11 @@ def test_missing_wordings_are_on_record() -> None:
     assert notes == ("The language model gave 1 usable wordings of 3; the question was added.",)
 
 
+def test_a_greeting_needs_no_wordings() -> None:
+    plan, notes = make_plan(Question("Hi"), FakeChatModel([{"search": False}]))
+    assert (plan.search, notes) == (False, ())
+
+
 def test_a_follow_up_becomes_a_question_of_its_own() -> None:
     model = FakeChatModel([{"question": "How do I rotate an API key?", "wordings": ["a key", "b key", "c key"]}])
     plan, _ = make_plan(Question("How do I rotate it?", history=HISTORY), model)

@@ -65,6 +65,8 @@ def evaluate(
     print_text(f"embedder {evaluation.embedder}, reranker {evaluation.reranker}, alpha {evaluation.alpha}")
     if index_figures.failed:
         message(f"{index_figures.failed} pages could not be converted.")
+    if evaluation.missing_pages:
+        message(f"{evaluation.missing_pages} relevant pages are not in the corpus and count as not found.")
     print_rich(_table(evaluation))
 
 

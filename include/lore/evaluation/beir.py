@@ -10,7 +10,7 @@ The layout is that of Thakur et al., "BEIR", NeurIPS 2021. `metadata` is optiona
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class BeirDataset:
-    """A benchmark: where its corpus is, and its judged queries in the order of the file."""
+    """A benchmark: where its corpus is, and its judged queries in the order of the file.
+
+    `missing` counts the relevant pages that the corpus lacks: no search can find them, and they lower the figures.
+    """
 
     folder: Path
     queries: tuple[Query, ...]
+    missing: int = 0
 
     @property
     def name(self) -> str:
@@ -50,7 +54,7 @@ class BeirDataset:
 def load_beir(folder: Path, limit_queries: int | None = None) -> BeirDataset:
     """Read the queries that have a relevant document, the first `limit_queries` of them.
 
-    The corpus is read when it is synced. Raises ConfigurationError, with file and line, for what does not fit.
+    Of the corpus only the ids are read. Raises ConfigurationError, with file and line, for what does not fit.
     """
     for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
         if not (folder / name).is_file():
@@ -62,14 +66,18 @@ def load_beir(folder: Path, limit_queries: int | None = None) -> BeirDataset:
         identifier = _string(row, "_id", path, line)
         if identifier in queries:
             raise _wrong(path, line, f"the query {identifier!r} was there before")
-        queries[identifier] = Query(identifier, _string(row, "text", path, line), relevance.get(identifier, {}))
+        text = _string(row, "text", path, line)
+        if not text.strip():
+            raise _wrong(path, line, f"the text of the query {identifier!r} is empty")
+        queries[identifier] = Query(identifier, text, relevance.get(identifier, {}))
     missing = next((identifier for identifier in relevance if identifier not in queries), None)
     if missing is not None:
         raise ConfigurationError(f"{folder}: qrels/test.tsv judges the query {missing!r}, which queries.jsonl lacks.")
     judged = [query for query in queries.values() if any(grade > 0 for grade in query.relevance.values())]
     if not judged:
         raise ConfigurationError(f"{folder}: no query has a relevant document in qrels/test.tsv.", remedy=REMEDY)
-    return BeirDataset(folder, tuple(judged[:limit_queries]))
+    judged = judged[:limit_queries]
+    return BeirDataset(folder, tuple(judged), _count_missing(folder, judged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +125,24 @@ class BeirSource:
             id=f"{self.id}:{identifier}",
             source_id=self.id,
             url=str(metadata.get("url") or ""),
-            title=str(row.get("title") or ""),
+            title=_string(row, "title", path, line) if row.get("title") else "",
             text=text,
             format=_format(str(metadata.get("path") or ""), text) if self.by_path else "markdown",
         )
+
+
+def _count_missing(folder: Path, queries: Sequence[Query]) -> int:
+    relevant = {document for query in queries for document, grade in query.relevance.items() if grade > 0}
+    missing = relevant.difference(
+        identifier.removeprefix(f"{SOURCE_ID}:") for identifier in BeirSource(folder).list_ids()
+    )
+    if missing == relevant:
+        raise ConfigurationError(
+            f"{folder}: corpus.jsonl holds none of the pages that qrels/test.tsv calls relevant, such as "
+            f"{min(missing)!r}.",
+            remedy="Check that the second column holds ids of the corpus.",
+        )
+    return len(missing)
 
 
 def _format(path: str, text: str) -> str:
@@ -131,7 +153,7 @@ def _format(path: str, text: str) -> str:
 
 def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.strip():
                     continue
@@ -149,7 +171,7 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
     relevance: dict[str, dict[str, int]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}.", remedy=REMEDY) from error
     for number, line in enumerate(lines, start=1):

@@ -66,10 +66,11 @@ class IndexFigures:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The figures of one run, and the settings that they hold for."""
+    """The figures of one run, and the settings that they hold for; `missing_pages` are judged and not in the corpus."""
 
     dataset: str
     queries: int
+    missing_pages: int
     embedder: str
     reranker: str
     alpha: float

@@ -116,6 +116,7 @@ def evaluate_beir(
     return Evaluation(
         dataset=dataset.name,
         queries=len(dataset.queries),
+        missing_pages=dataset.missing,
         embedder=embedder.name,
         reranker=reranker.name if reranker else "none",
         alpha=alpha,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from include.lore.errors import ModelError
 from include.lore.protocols import ChatModel
 from include.lore.query.citations import clean_quote
 from include.lore.query.prompts import load_prompt
 from include.lore.query.quotes import excerpt
+from include.lore.query.visible import visible
 from include.lore.query.words import content_words
 from include.lore.types import Chunk, Hit, Message
 
@@ -17,6 +19,7 @@ __all__ = [
     "NOTHING_FOUND",
     "NO_MODEL",
     "UNCITED",
+    "late_verdict",
     "quoted_answer",
     "small_talk",
     "worth_quoting",
@@ -40,6 +43,7 @@ UNCITED = "*This answer cites no source. Check it against the pages before you r
 
 _SENTINEL = "NOT_FOUND"
 _SENTINEL_START = re.compile(r"[\s*_`\"'>#.\[(]*NOT[_ ]?FOUND\b")
+_LATE_SENTINEL = re.compile(r"(?:^|\s)[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*$")
 _DELIMITER = re.compile(r"<(?=\s*/?\s*(?:sources?|question)\b)", re.IGNORECASE)
 
 
@@ -58,6 +62,11 @@ def written_answer(chat_model: ChatModel, question: str, passages: Sequence[Hit]
     if _SENTINEL_START.match(opening):
         return None
     return _prepend(opening, pieces)
+
+
+def late_verdict(text: str) -> re.Match[str] | None:
+    """The end of an answer where the model says, after other words, that the sources do not answer."""
+    return _LATE_SENTINEL.search(text)
 
 
 def small_talk(chat_model: ChatModel, question: str) -> Iterator[str]:
@@ -85,7 +94,8 @@ def quoted_answer(question: str, passages: Sequence[Hit], numbers: Sequence[int]
 
 
 def _place(chunk: Chunk) -> str:
-    return re.sub(r"[*_\s]+", " ", " › ".join((chunk.title, *chunk.headings))).strip() or chunk.document_id
+    place = " › ".join(part for part in (chunk.title, *chunk.headings) if part.strip())
+    return re.sub(r"[*_\s]+", " ", place).strip() or chunk.document_id
 
 
 def _request(question: str, passages: Sequence[Hit]) -> str:
@@ -95,7 +105,7 @@ def _request(question: str, passages: Sequence[Hit]) -> str:
 
 
 def _source(number: int, chunk: Chunk, limit: int) -> str:
-    title = re.sub(r"[\s<>\"]+", " ", " › ".join((chunk.title, *chunk.headings))).strip()[:200]
+    title = re.sub(r"[\s<>\"]+", " ", visible(" › ".join((chunk.title, *chunk.headings)))).strip()[:200]
     dated = f' updated="{chunk.updated_at:%Y-%m-%d}"' if chunk.updated_at else ""
     text = chunk.text if len(chunk.text) <= limit else chunk.text[:limit].rpartition(" ")[0] + " …"
     return f'<source number="{number}" title="{title}"{dated}>\n{_as_data(text.strip())}\n</source>'
@@ -107,12 +117,13 @@ def _as_data(text: str) -> str:
 
 
 def _bounded(pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces; ModelError where they are too many, because a model that does not stop repeats itself."""
     length = 0
     for piece in pieces:
         yield piece[: ANSWER_CHARACTERS - length]
         length += len(piece)
-        if length >= ANSWER_CHARACTERS:
-            return
+        if length > ANSWER_CHARACTERS:
+            raise ModelError(f"It did not stop after {ANSWER_CHARACTERS:,} characters.")
 
 
 def _prepend(opening: str, pieces: Iterator[str]) -> Iterator[str]:

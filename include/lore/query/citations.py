@@ -14,14 +14,10 @@ from dataclasses import dataclass
 from include.lore.query.inline import REMOVED_FROM_CODE, Findings, clean_line
 from include.lore.query.links import KnownLinks
 from include.lore.query.quotes import cite
+from include.lore.query.visible import UNSEEN
 from include.lore.types import Check, Citation, Hit
 
 __all__ = ["AnswerCheck", "citations_of", "clean_quote"]
-
-_CONTROLS = {code: None for code in (*range(32), *range(127, 160), *range(0xD800, 0xE000)) if code not in (9, 10)}
-_INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF))
-_UNSEEN = _CONTROLS | _INVISIBLE | {0x2028: " ", 0x2029: " "} | dict.fromkeys(range(0xE0000, 0xE0080))
-"""Characters nobody sees that hide a link, turn text around or steer a terminal. Joiners stay: scripts need them."""
 
 _OPENING = re.compile(
     r"^(?P<quote>(?:[ ]{0,3}>(?:[ ]{0,4}>){0,9}[ ]?)?)(?P<indent>\s{0,80})"
@@ -60,7 +56,7 @@ class AnswerCheck:
 
     def feed(self, piece: str) -> str:
         """What may leave now, "" while it is undecided."""
-        self._pending += piece.translate(_UNSEEN)
+        self._pending += piece.translate(UNSEEN)
         cleaned = ""
         while (end := self._next_end()) is not None:
             unit, self._pending, self._looked_at = self._pending[:end], self._pending[end:], 0

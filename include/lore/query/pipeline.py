@@ -118,9 +118,13 @@ class Pipeline:
     def _rerank(self, run: _Run, candidates: Sequence[Hit]) -> Sequence[Hit]:
         if self._reranker and candidates:
             try:
-                return self._reranker.rerank(run.plan.question, candidates, self._rerank_limit)
+                ranked = self._reranker.rerank(run.plan.question, candidates, self._rerank_limit)
+                if ranked:
+                    return ranked[: self._rerank_limit]
+                reason = "It gave no passages."
             except ModelError as error:
-                run.notes.append(f"The passages are in the order of the search; the reranker failed: {error.message}")
+                reason = error.message
+            run.notes.append(f"The passages are in the order of the search; the reranker failed: {reason}")
         return candidates[: self._rerank_limit]
 
     # ----------------------------------------------------------------------------------------------------- answer
@@ -162,21 +166,22 @@ class Pipeline:
                 return
             for piece in pieces:
                 yield check.feed(piece)
+            rest = check.finish()
+            if not "".join([*run.text, rest]).strip():
+                raise ModelError("Nothing that may be shown came from it.")
         except ModelError as error:
             run.notes.append(f"The answer quotes the passages, because the language model failed: {error.message}")
-            cut_off = check.finish()
-            yield cut_off
+            yield check.finish()
             lead = "*The language model failed here" if run.text else "*The language model failed"
             yield ("\n\n" if run.text else "") + f"{lead}, so these are the best passages, word for word.*\n\n"
             run.check = check.result
             yield from _quote(run)
             return
-        yield check.finish()
         run.check = check.result
-        if not run.check.kept_citations:
-            run.notes.append("The answer cites no source.")
-            run.nearest = _nearest(run)
-            yield f"\n\n{answering.UNCITED}"
+        if run.check.kept_citations:
+            yield rest
+        else:
+            yield from _uncited(run, rest)
 
     def _models(self) -> dict[str, str]:
         parts = {"embedder": self._embedder, "reranker": self._reranker, "chat": self._chat_model}
@@ -230,6 +235,21 @@ def _not_found(run: _Run, sentence: str) -> Iterator[str]:
     run.found = False
     run.nearest = _nearest(run)
     yield sentence
+
+
+def _uncited(run: _Run, rest: str) -> Iterator[str]:
+    """The end of an answer without citations: a warning, or "not found" where the model ends with that verdict."""
+    verdict = answering.late_verdict("".join([*run.text, rest]))
+    if verdict:
+        run.notes.append("The language model found no answer in the passages.")
+        yield rest[: max(0, len(rest) - len(verdict[0]))].rstrip()
+        yield "\n\n"
+        yield from _not_found(run, answering.NOTHING_FOUND)
+        return
+    yield rest
+    run.notes.append("The answer cites no source.")
+    run.nearest = _nearest(run)
+    yield f"\n\n{answering.UNCITED}"
 
 
 def _quote(run: _Run) -> Iterator[str]:

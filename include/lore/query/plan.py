@@ -55,13 +55,15 @@ def make_plan(question: Question, chat_model: ChatModel | None) -> tuple[Plan, t
     if question.history:  # without history the question stands alone, and no model can improve on it
         standalone = next(_lines([reply.question], MAX_QUESTION_CHARACTERS), question.text)
     wordings = list(_distinct(_lines(reply.wordings, MAX_WORDING_CHARACTERS)))[:WORDINGS]
-    if len(wordings) < WORDINGS:
-        notes.append(f"The language model gave {len(wordings)} usable wordings of {WORDINGS}; the question was added.")
-        wordings = list(_distinct([standalone, *wordings]))
     search = reply.search
     if not search and len(question.text.split()) > MAX_SMALL_TALK_WORDS:
         notes.append("The language model took the message for small talk; it is long, so it was searched for.")
         search = True
+    if len(wordings) < WORDINGS:
+        if search:
+            usable = f"{len(wordings)} usable wordings of {WORDINGS}"
+            notes.append(f"The language model gave {usable}; the question was added.")
+        wordings = list(_distinct([standalone, *wordings]))
     return Plan(standalone, tuple(wordings), search), tuple(notes)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from include.lore.query.visible import visible, web_address
 from include.lore.query.words import content_words
 from include.lore.types import Citation, Hit
 
@@ -29,16 +30,19 @@ class _Unit:
 
 
 def cite(number: int, hit: Hit, claim: str) -> Citation:
-    """The citation of a passage, with the piece of it that shares most words with `claim`."""
+    """The citation of a passage, with the piece of it that shares most words with `claim`.
+
+    Title and headings are one visible line each; an address that is not of the web is left out.
+    """
     chunk = hit.chunk
     return Citation(
         number=number,
         document_id=chunk.document_id,
         chunk_id=chunk.id,
         source_id=chunk.source_id,
-        url=chunk.url,
-        title=chunk.title,
-        headings=chunk.headings,
+        url=web_address(chunk.url),
+        title=visible(chunk.title),
+        headings=tuple(map(visible, chunk.headings)),
         quote=_best_unit(chunk.text, claim),
     )
 

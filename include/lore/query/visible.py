@@ -1,0 +1,27 @@
+"""What a reader sees of outside text: no character that hides, turns text around or steers a terminal."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["UNSEEN", "visible", "web_address"]
+
+_CONTROLS = {code: None for code in (*range(32), *range(127, 160), *range(0xD800, 0xE000)) if code not in (9, 10)}
+_INVISIBLE = dict.fromkeys(
+    (0xAD, 0x61C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+)
+UNSEEN = _CONTROLS | _INVISIBLE | {0x2028: " ", 0x2029: " "} | dict.fromkeys(range(0xE0000, 0xE0080))
+"""For `str.translate`. Joiners stay: scripts need them."""
+
+
+def visible(text: str) -> str:
+    """The text in one line, without what nobody sees."""
+    return " ".join(text.translate(UNSEEN).split())
+
+
+def web_address(url: str) -> str:
+    """The address when it is one that may be linked, its spaces and brackets percent-encoded; else ""."""
+    url = re.sub(r"[\t\n]", "", url.translate(UNSEEN)).strip()  # browsers read it without these, too
+    if not re.match(r"https?://[^\s/]", url, re.IGNORECASE):
+        return ""
+    return re.sub(r"[\s<>\"`|\\^{}]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), url)
