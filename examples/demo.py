@@ -61,29 +61,35 @@ def ingest(place: dict[str, str]) -> None:
             report = run.value("reconcile")
         calls += report["embedding_calls"]
         console.print(line(source, report, run.seconds))
-    console.print(f"Embedding calls: [bold]{calls}[/bold]" + ("" if calls else ": nothing had changed"))
+    console.print(f"  Embedding calls: [bold]{calls}[/bold]" + ("" if calls else ", because nothing had changed"))
+    lore("sources")
 
 
 def line(source: str, report: dict[str, Any], seconds: float) -> str:
     """One DAG run in a line."""
-    documents = report["new"] + report["changed"] + report["unchanged"]
     changes = ", ".join(f"{report[name]} {name}" for name in ("new", "changed", "unchanged", "removed") if report[name])
-    return f"  [green]✓[/green] ingest_{source:<11} {documents:>3} documents ({changes}), {seconds:.1f} s"
+    return f"  [green]✓[/green] ingest_{source:<11} {changes or 'nothing to read'}, {seconds:.1f} s"
 
 
 def ask() -> None:
-    """Ask the questions that the example marks for the demo, by the command that a person would use."""
+    """Ask the questions that the example marks for the demo."""
     import yaml
-
-    from include.lore.cli.app import app
 
     console.print()
     console.rule("[bold]2  Ask: answers with their sources")
     for item in yaml.safe_load((EXAMPLES / "questions.yaml").read_text()):
         if item.get("demo"):
-            console.print(f"\n[bold]$ lore ask '{item['question']}'[/bold]\n")
-            app(["ask", item["question"]], standalone_mode=False)
-            sys.stdout.flush()
+            lore("ask", item["question"])
+
+
+def lore(*words: str) -> None:
+    """Show a command as a person would type it, and run it in this process."""
+    from include.lore.cli.app import app
+
+    command = " ".join(f'"{word}"' if " " in word else word for word in words)
+    console.print(f"\n[bold]$ lore {command}[/bold]\n")
+    app(list(words), standalone_mode=False)
+    sys.stdout.flush()
 
 
 def say_what_next(place: dict[str, str], seconds: float) -> None:
@@ -92,11 +98,12 @@ def say_what_next(place: dict[str, str], seconds: float) -> None:
     prefix = " ".join(f"{name}={value}" for name, value in shown.items())
     console.print()
     console.rule(f"[bold]3  What to try next[/bold] (this took {seconds:.0f} s)")
-    console.print("  make demo                          once more: nothing has changed, so nothing is embedded")
-    console.print("  . .venv/bin/activate               then ask the example something else:")
-    console.print(f'  {prefix} lore ask "Which exit codes are not retried?"', soft_wrap=True)
-    console.print("  make up                            Airflow with its UI, to ingest and ask in the browser")
-    console.print("  README.md                          your own docs in ten minutes")
+    console.print("  make demo    once more: nothing has changed, so nothing is embedded")
+    console.print("  make up      Airflow with its UI, to ingest and ask in the browser")
+    console.print("  README.md    your own docs in ten minutes")
+    console.print("  Or ask the example something else:\n")
+    console.print("    . .venv/bin/activate")
+    console.print(f'    {prefix} lore ask "Which exit codes are not retried?"', soft_wrap=True)
 
 
 if __name__ == "__main__":
