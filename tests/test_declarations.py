@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,9 @@ def test_schedules_that_are_none(write, schedule):
         (b"kind: files\npath: \xff\n", "cannot be read as YAML"),
         (b"kind: files\x00\n", "cannot be read as YAML"),
         ("[" * 5000, "guide.yaml"),
+        ("kind: files\npath: .\nmax_bytes: 0x" + "f" * 20_000, "line 3: `max_bytes`: input should be less than"),
+        ("kind: files\npath: .\ndescription: " + "x" * 300_000, "is larger than"),
+        ("x: &x {kind: files}\n<<: *x\npath: .\n", "line 2: not valid YAML: merge keys are not read"),
     ],
 )
 def test_what_is_wrong_is_named(write, text, expected):
@@ -166,6 +170,22 @@ def test_a_bomb_of_aliases_is_refused_quickly(write):
     levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 30))
     with pytest.raises(DeclarationError, match="unknown key"):
         load_declaration(write(f"kind: files\npath: .\nl0: &l0 [x]\n{levels}"))
+
+
+def test_a_bomb_of_merge_keys_is_refused_quickly(write):
+    levels = "".join(f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}\n" for n in range(1, 30))
+    with pytest.raises(DeclarationError, match="merge keys"):
+        load_declaration(write(f"l0: &l0 {{k: v}}\n{levels}kind: files\npath: .\n"))
+
+
+def test_what_is_no_file_is_not_waited_for(write, tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "folder.yml").mkdir()
+    (tmp_path / "link.yaml").symlink_to("nowhere")
+    write("kind: files\npath: .\n")
+    found = load_declarations(tmp_path)
+    assert len(found.valid) == 1
+    assert len(found.broken) == 3
 
 
 def test_a_broken_file_never_hides_the_others(write, tmp_path):

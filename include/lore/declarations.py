@@ -29,6 +29,7 @@ __all__ = [
     "load_declarations",
 ]
 
+MAX_BYTES = 256 * 1024
 PRESETS = ("@once", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 CRON_FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
 CRON_NAMES = {
@@ -123,7 +124,7 @@ class FilesDeclaration(BaseDeclaration):
     base_url: WebAddress | None = Field(None, description="Public address of the folder: base_url/a/b for a/b.md")
     strip_suffix: bool = Field(True, description="Whether a page's address drops .md, .rst, .html and .ipynb")
     url_suffix: str = Field("", pattern=r"^[A-Za-z0-9._-]*$", description='Put at the end of an address: ".html"')
-    max_bytes: int = Field(5_000_000, gt=0, description="A larger file is reported as failed, not read")
+    max_bytes: int = Field(5_000_000, gt=0, le=10**9, description="A larger file is reported as failed, not read")
 
 
 class SlackExportDeclaration(BaseDeclaration):
@@ -211,15 +212,30 @@ def load_declaration(path: Path) -> Declaration:
         return KINDS[kind].model_validate(values, context={"folder": path.absolute().parent})
     except ValidationError as error:
         raise _explain(path, error, lines, list(KINDS[kind].model_fields)) from None
+    except (ValueError, RecursionError) as error:  # pydantic passes on what Python itself refuses
+        raise DeclarationError(f"{path}: a value cannot be used: {error}.", remedy="Correct the file.") from None
 
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML without merge keys (`<<`): through them a few lines stand for billions, and keys come from nowhere."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(None, None, "merge keys are not read", key.start_mark)
+
+
 def _read_yaml(path: Path) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
     """The file's mapping, and the line of each of its keys."""
     try:
-        loader = yaml.SafeLoader(path.read_text(encoding="utf-8-sig"))
+        if path.exists() and not path.is_file():
+            raise DeclarationError(f"{path}: is no file.", remedy="Move it elsewhere, or give it another suffix.")
+        if path.stat().st_size > MAX_BYTES:
+            raise DeclarationError(f"{path}: is larger than {MAX_BYTES:,} bytes.", remedy="Move it elsewhere.")
+        loader = _Loader(path.read_text(encoding="utf-8-sig"))
         node = loader.get_single_node()
         lines = dict(_lines(node, path)) if node else {}
         values = loader.construct_document(node) if node else None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from include.lore.errors import ConfigurationError
 
@@ -56,8 +56,14 @@ class Settings(BaseModel):
     alpha: float = Field(0.5, ge=0, le=1, description="Weight of vector against keyword in hybrid search")
     retrieve_limit: int = Field(100, gt=0, description="Chunks taken for each wording")
     rerank_limit: int = Field(8, gt=0, description="Passages that the answer is written from")
-    timeout_seconds: float = Field(60.0, gt=0, description="Limit of one outside call")
+    timeout_seconds: float = Field(60.0, gt=0, le=86_400, description="Limit of one outside call")
     max_retries: int = Field(4, ge=0, description="Repeats of an outside call that failed for the moment")
+
+    @field_validator("sources_dir", "index_uri", "staging_uri", "cache_dir", "local_model_dir", mode="before")
+    @classmethod
+    def _from_home(cls, value: object) -> object:
+        """`.env` files are read by no shell, which would expand ~."""
+        return os.path.expanduser(value) if isinstance(value, str) else value  # noqa: PTH111 - s3:// is no path
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **overrides: object) -> Settings:
@@ -66,7 +72,7 @@ def load_settings(environ: Mapping[str, str] | None = None, **overrides: object)
     Raises ConfigurationError for an unknown `LORE_…` name, naming the nearest known one, and for a value that does
     not fit. Values are never repeated in the message: they may be secrets.
     """
-    values = {key: value for key, value in dotenv_values(".env").items() if value is not None}
+    values = _read_dotenv()
     values.update(os.environ if environ is None else environ)
     known = {f"{PREFIX}{name.upper()}": name for name in Settings.model_fields}
     for key in values:
@@ -74,12 +80,21 @@ def load_settings(environ: Mapping[str, str] | None = None, **overrides: object)
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"Did you mean {near[0]}?" if near else "See the settings table in README.md."
             raise ConfigurationError(f"Unknown setting {key}.", remedy=hint)
-    given: dict[str, object] = {field: values[name] for field, name in VENDOR_NAMES.items() if values.get(name)}
-    given |= {name: values[key] for key, name in known.items() if values.get(key)}
+    filled = {key: value.strip() for key, value in values.items() if value.strip()}  # a blank value is none
+    given: dict[str, object] = {field: filled[name] for field, name in VENDOR_NAMES.items() if name in filled}
+    given |= {name: filled[key] for key, name in known.items() if key in filled}
     try:
         return Settings.model_validate(given | overrides)
     except ValidationError as error:
         raise ConfigurationError(_explain(error), remedy="See the settings table in README.md.") from None
+
+
+def _read_dotenv() -> dict[str, str]:
+    try:
+        return {key: value for key, value in dotenv_values(".env").items() if value is not None}
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigurationError(f"The file .env cannot be read: {reason}.", remedy="Correct or remove it.") from None
 
 
 def _explain(error: ValidationError) -> str:

@@ -7,11 +7,22 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from include.lore.errors import ConversionError, LoreError, ModelError, RemovalFloorError, SourceError, SyncError
+from include.lore.errors import (
+    ConfigurationError,
+    ConversionError,
+    LoreError,
+    ModelError,
+    RemovalFloorError,
+    SourceError,
+    StoreError,
+    SyncError,
+)
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Progress, ShardReport, Sync
 from include.lore.protocols import Source, Store
@@ -371,6 +382,105 @@ def test_staging_that_cannot_be_written_is_named(house: House) -> None:
     (house.folder / "file").write_text("")
     with pytest.raises(LoreError, match=r"cannot be|not a directory|Not a directory"):
         house.sync(source(*pages(1)), staging_uri=str(house.folder / "file")).run()
+
+
+@pytest.mark.parametrize("uri", ["nowhere://x/y", "s3://bucket/x", "gs://bucket/x", "with\0nul"])
+def test_staging_of_an_unknown_or_uninstalled_kind_is_a_matter_of_configuration(house: House, uri: str) -> None:
+    with pytest.raises(ConfigurationError, match="LORE_STAGING_URI"):
+        house.sync(source(*pages(1)), staging_uri=uri).run()
+
+
+def test_staging_without_folders_as_object_stores_are(house: House) -> None:
+    sync = house.sync(source(*pages(3)), staging_uri=f"memory://{house.folder.name}")
+    assert sync.run().new == 3
+    assert sync.run().unchanged == 3
+
+
+def test_strangers_in_the_staging_area_are_left_alone(house: House) -> None:
+    (house.folder / "staging" / "fake" / "old" / "nested").mkdir(parents=True)
+    (house.folder / "staging" / "fake" / ".DS_Store").write_text("")
+    assert house.sync(source(*pages(1))).run().new == 1
+
+
+def test_a_disk_that_is_full_while_staging_is_an_error_in_words(house: House) -> None:
+    code = (
+        "import resource, signal, sys; from tests.ingest.sync_process import make_sync\n"
+        "sync = make_sync(*sys.argv[1:]); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))\n"
+        "from include.lore.errors import StoreError\n"
+        "try: sync.extract('run')\n"
+        "except StoreError as error: print(error.retryable, error)\n"
+    )
+    folder = written(house.folder / "pages", 60)
+    places = [str(folder), str(house.folder / "index"), str(house.folder / "staging")]
+    done = subprocess.run([sys.executable, "-c", code, *places], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("True The staged file ")
+    assert "Free space" in done.stdout
+    assert not house.staged()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": "fake:half \ud800"},
+        {"metadata": {"when": date(2024, 1, 1)}},
+        {"metadata": {"raw": b"x"}},
+        {"metadata": {"long": 10**5000}},
+        {"updated_at": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))},
+    ],
+)
+def test_what_no_store_can_hold_fails_alone(house: House, changes: dict[str, object]) -> None:
+    report = house.sync(source(*pages(2), make_document("bad", **changes)), max_failed_share=0.5).run()
+    assert (report.status, report.new, len(report.failures)) == ("warning", 2, 1)
+    assert report.failures[0].document_id.encode()
+    assert house.sync(source(*pages(2)), max_failed_share=0.5).run().unchanged == 2
+
+
+def test_metadata_that_conversion_finds_can_fail_one_document_only(house: House) -> None:
+    def with_metadata(document: Document) -> Document:
+        return replace(document, metadata={"n": 16**5000} if document.id == "fake:p0" else {})
+
+    sync = Sync(source(*pages(3)), house.store, house.embedder, MarkdownSplitter(300), with_metadata,
+                staging_uri=str(house.folder / "staging"), max_failed_share=0.5)  # fmt: skip
+    report = sync.run()
+    assert (report.new, [failure.document_id for failure in report.failures]) == (2, ["fake:p0"])
+
+
+def test_a_run_of_which_a_shard_was_skipped_moves_no_cursor_and_removes_nothing(house: House) -> None:
+    house.sync(source(*pages(4), cursor="one")).run()
+    sync = house.sync(source(*pages(3, text="Other."), cursor="two"))
+    extraction = sync.extract("run")
+    with pytest.raises(SyncError, match="3 documents of fake were staged and 0 came"):
+        sync.reconcile(extraction, [])
+    state = house.store.state("fake")
+    assert state is not None and (state.cursor, state.status) == ("one", "failed")
+    assert len(house.store.fingerprints("fake")) == 4
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"{}", None, "flip"])
+def test_a_shard_that_is_not_as_it_was_written_is_an_error(house: House, content: bytes | str | None) -> None:
+    sync = house.sync(source(*pages(3)))
+    (shard,) = sync.shards(sync.extract("run"))
+    path, data = Path(shard), Path(shard).read_bytes()
+    if content is None:
+        path.unlink()
+    else:
+        flipped = data[:60] + bytes([data[60] ^ 0xFF]) + data[61:]
+        path.write_bytes(flipped if isinstance(content, str) else content)
+    with pytest.raises(StoreError, match="cannot be read") as caught:
+        sync.index(shard)
+    assert ("LORE_STAGING_URI" in caught.value.remedy) == (content is None)
+
+
+def test_a_sync_that_fails_leaves_nothing_in_the_staging_area(house: House) -> None:
+    class Failing(FakeEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> NoReturn:
+            raise ModelError("The model is away.", retryable=True)
+
+    house.embedder = Failing()
+    with pytest.raises(ModelError):
+        house.sync(source(*pages(3))).run()
+    assert not house.staged()
 
 
 # ------------------------------------------------------------------------------- kills and races, in real processes

@@ -172,7 +172,9 @@ def test_an_include_that_leads_nowhere_leads_nowhere(tmp_path, name):
     assert "After." in read(source_of(tmp_path / "docs"))["page.rst"].text
 
 
-def test_a_tree_deeper_than_pythons_stack_is_read(tmp_path):
+@pytest.fixture
+def deep(tmp_path):
+    """A folder with a file 1,200 folders down; Python's own rmtree could not remove it."""
     folder = os.open(tmp_path, os.O_RDONLY)
     for _ in range(1200):
         os.mkdir("d", dir_fd=folder)
@@ -181,8 +183,12 @@ def test_a_tree_deeper_than_pythons_stack_is_read(tmp_path):
         folder = inner
     os.close(os.open("a.md", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
     os.close(folder)
-    assert list(source_of(tmp_path).list_ids()) == ["docs:" + "d/" * 1200 + "a.md"]
+    yield tmp_path
     subprocess.run(["rm", "-r", str(tmp_path / "d")], check=True)
+
+
+def test_a_tree_deeper_than_pythons_stack_is_read(deep):
+    assert list(source_of(deep).list_ids()) == ["docs:" + "d/" * 1200 + "a.md"]
 
 
 def test_a_file_that_becomes_a_pipe_does_not_hold_the_read(tmp_path):

@@ -12,8 +12,9 @@ import base64
 import gzip
 import json
 import time
+import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ __all__ = ["Manifest", "ShardWriter", "Staging", "alone"]
 
 SHARD_DOCUMENTS = 256
 SHARD_CHARACTERS = 8_000_000
+LONGEST_NAME = 200
 STALE_SECONDS = 7 * 24 * 3600
 MANIFEST = "manifest.json"
 
@@ -78,10 +80,23 @@ def alone(location: str, source_id: str) -> Iterator[None]:
 def _writable(folder: object) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, ValueError, ImportError) as error:  # the last two: no such protocol, or not without a package
         raise ConfigurationError(
-            f"The staging area {folder} cannot be written: {error.strerror or error}.",
+            f"The staging area {folder} cannot be written: {getattr(error, 'strerror', None) or error}.",
             remedy="Set LORE_STAGING_URI to a place that can be written.",
+        ) from None
+
+
+@contextmanager
+def _writing(path: object) -> Iterator[None]:
+    """For what is written once the folder is there: it can be full, or far away."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"The staged file {path} cannot be written: {error.strerror or error}.",
+            remedy="Free space there, or set LORE_STAGING_URI to another place, and run the sync again.",
+            retryable=True,
         ) from None
 
 
@@ -89,14 +104,15 @@ class Staging:
     """One run's folder. `location` is the staging area itself."""
 
     def __init__(self, location: str, source_id: str, run_id: str) -> None:
-        safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in run_id).strip(".")
-        self._source = UPath(location) / source_id
-        self.folder = self._source / (safe or "run")
+        plain = (letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in run_id)
+        with _writable(location):
+            self._source = UPath(location) / source_id
+            self.folder = self._source / ("".join(plain).strip(".")[:LONGEST_NAME] or "run")
 
     def start(self) -> None:
         """Make the folder, empty of whatever an earlier try of the same run left."""
-        self.remove()
         with _writable(self.folder):
+            self.remove()
             self.folder.mkdir(parents=True, exist_ok=True)
         self._sweep()
 
@@ -107,14 +123,16 @@ class Staging:
     def _sweep(self) -> None:
         """Take away what killed runs left, once it is too old to belong to a run that goes on."""
         limit = time.time() - STALE_SECONDS
-        for folder in self._source.iterdir():
-            if all(path.stat().st_mtime < limit for path in (folder, *folder.iterdir())):
-                _remove(folder)
+        with suppress(OSError):  # others may be tidying up, and an object store may have no folders
+            for folder in self._source.iterdir():
+                if folder.is_dir() and all(path.stat().st_mtime < limit for path in (folder, *folder.iterdir())):
+                    _remove(folder)
 
     def write(self, manifest: Manifest) -> str:
         """Write the manifest, last of all files, and return its path."""
         path = self.folder / MANIFEST
-        path.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
+        with _writing(path):
+            path.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
         return str(path)
 
     @staticmethod
@@ -136,9 +154,12 @@ class Staging:
         """Stream a shard's documents."""
         try:
             with UPath(shard).open("rb") as raw, gzip.open(cast("IO[bytes]", raw), "rt", encoding="utf-8") as lines:
+                line = ""
                 for line in lines:
                     yield _decode(json.loads(line))
-        except (OSError, EOFError, ValueError) as error:
+                if not line:
+                    raise EOFError("a shard is never empty")
+        except (OSError, EOFError, ValueError, TypeError, KeyError, zlib.error) as error:
             raise _broken(shard, error) from None
 
 
@@ -159,12 +180,15 @@ class ShardWriter:
         return set(self._last)
 
     def add(self, document: Document) -> None:
-        """Add a document; a later one with the same id takes the place of an earlier one."""
+        """Add a document; a later one with the same id takes the place of an earlier one.
+
+        Raises TypeError or ValueError, and adds nothing, when its metadata are no JSON.
+        """
+        line = json.dumps(_encode(document))
         shard = self._path()
         if document.id in self._last:
             self.repeated[document.id] = shard
         self._last[document.id] = shard
-        line = json.dumps(_encode(document))
         self._lines.append(line)
         self._characters += len(line)
         if len(self._lines) >= SHARD_DOCUMENTS or self._characters >= SHARD_CHARACTERS:
@@ -174,7 +198,8 @@ class ShardWriter:
         """Write what is waiting."""
         if self._lines:
             data = gzip.compress("\n".join(self._lines).encode("ascii"), compresslevel=1)
-            UPath(self._path()).write_bytes(data)
+            with _writing(self._path()):
+                UPath(self._path()).write_bytes(data)
             self.shards.append(self._path())
             self._lines, self._characters = [], 0
 
@@ -183,10 +208,9 @@ class ShardWriter:
 
 
 def _remove(folder: UPath) -> None:
-    if folder.exists():
-        for path in list(folder.iterdir()):
-            path.unlink(missing_ok=True)
-        folder.rmdir()
+    """What cannot be removed is only in the way of nobody; `_sweep` tries again."""
+    with suppress(OSError, ImportError):
+        folder.fs.rm(folder.path, recursive=True)
 
 
 def _encode(document: Document) -> dict[str, Any]:
@@ -212,7 +236,7 @@ def _load(path: str) -> dict[str, Any]:
 
 
 def _broken(path: str, error: Exception) -> StoreError:
-    return StoreError(
-        f"The staged file {path} cannot be read ({type(error).__name__}).",
-        remedy="Run the sync again from its start: it stages anew.",
-    )
+    remedy = "Run the sync again from its start: it stages anew."
+    if isinstance(error, FileNotFoundError):
+        remedy += " Where its steps run on several machines, LORE_STAGING_URI must be a place that all of them reach."
+    return StoreError(f"The staged file {path} cannot be read ({type(error).__name__}).", remedy=remedy)

@@ -6,9 +6,10 @@ the fingerprints in the store, deletions against what the source lists, and the 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -60,12 +61,16 @@ class Sync:
         """
         tell = progress or (lambda _: None)
         with alone(self._staging_uri, self._source.id):
-            extraction = self.extract(uuid4().hex, progress=tell)
-            reports: list[ShardReport] = []
-            for shard in self.shards(extraction):
-                reports.append(self.index(shard, progress=tell, before=reports))
-            tell(Progress("reconcile", sum(len(report.indexed) for report in reports)))
-            return self.reconcile(extraction, reports, force_removals=force_removals)
+            run_id = uuid4().hex
+            try:
+                extraction = self.extract(run_id, progress=tell)
+                reports: list[ShardReport] = []
+                for shard in self.shards(extraction):
+                    reports.append(self.index(shard, progress=tell, before=reports))
+                tell(Progress("reconcile", sum(len(report.indexed) for report in reports)))
+                return self.reconcile(extraction, reports, force_removals=force_removals)
+            finally:
+                Staging(self._staging_uri, self._source.id, run_id).remove()  # nobody can go on with it
 
     def extract(self, run_id: str, *, progress: Callable[[Progress], None] = lambda _: None) -> str:
         """Read the source and stage what it gives; returns the path of the manifest.
@@ -93,7 +98,10 @@ class Sync:
         try:
             for batch in self._source.read(since):
                 for document in batch.documents:
-                    writer.add(document)
+                    try:
+                        writer.add(document)
+                    except (TypeError, ValueError) as error:
+                        failures.append(Failure(_readable(document.id), f"Its metadata are no JSON values: {error}."))
                 deleted.extend(batch.deleted_ids)
                 failures.extend(batch.failures)
                 cursor = batch.cursor or cursor
@@ -181,11 +189,12 @@ class Sync:
         """Convert and split; whatever goes wrong with one document is that document's failure alone."""
         try:
             converted = self._convert(document)
+            _check_storable(converted)
             return converted, self._splitter.split(converted)
         except ConversionError as error:
-            return Failure(document.id, str(error))
+            return Failure(_readable(document.id), str(error))
         except Exception as error:
-            return Failure(document.id, f"Unexpected {type(error).__name__}: {error}"[:500])
+            return Failure(_readable(document.id), f"Unexpected {type(error).__name__}: {error}"[:500])
 
     def reconcile(self, extraction: str, reports: Sequence[ShardReport], *, force_removals: bool = False) -> SyncReport:
         """Remove what the source no longer has, verify what is stored, and move the cursor; ends the run.
@@ -201,6 +210,7 @@ class Sync:
         trouble: LoreError | None = None
         removed = 0
         try:
+            self._check_complete(manifest, reports)
             removed = self._remove(manifest, force_removals)
             self._store.optimize()
             self._verify(reports)
@@ -227,6 +237,15 @@ class Sync:
         if problem:
             raise problem
         return report
+
+    def _check_complete(self, manifest: Manifest, reports: Sequence[ShardReport]) -> None:
+        """Refuse to end a run of which a part was skipped: the cursor would move past what was never indexed."""
+        handled = sum(report.documents for report in reports)
+        if handled != manifest.documents:
+            raise SyncError(
+                f"{manifest.documents} documents of {self._source.id} were staged and {handled} came to be indexed.",
+                remedy="A part of the run was skipped or is missing: run the sync again.",
+            )
 
     def _remove(self, manifest: Manifest, force: bool) -> int:
         """Delete what vanished, unless it is so much that an outage is likelier than a clean-up."""
@@ -296,10 +315,27 @@ class Sync:
         try:
             yield
         except LoreError as error:
-            if before := self._store.state(self._source.id):
-                report = {**before.report, "status": "failed", "reason": error.message}
-                self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
+            with suppress(LoreError):  # where the store is the trouble, the first error says more than a second one
+                if before := self._store.state(self._source.id):
+                    report = {**before.report, "status": "failed", "reason": error.message}
+                    self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
             raise
+
+
+def _check_storable(document: Document) -> None:
+    """Raise ConversionError for what no store can hold, so that the document fails alone and not its whole group."""
+    try:
+        document.id.encode()
+        json.dumps(dict(document.metadata))
+        if document.updated_at and document.updated_at.tzinfo:
+            document.updated_at.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ConversionError(f"It cannot be stored: {error}.", remedy="Look at its id, metadata and date.") from None
+
+
+def _readable(text: str) -> str:
+    """The text with half characters spelled out, which neither logs nor databases take."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:
@@ -317,4 +353,4 @@ def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:
 def _reason(failures: Sequence[Failure]) -> str:
     shown = "; ".join(f"{failure.document_id}: {failure.reason}" for failure in failures[:3])
     more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
-    return f"Failed: {shown}{more}." if failures else ""
+    return f"Failed: {shown.rstrip('.')}{more}." if failures else ""

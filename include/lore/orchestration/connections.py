@@ -55,5 +55,11 @@ def _overrides() -> Iterator[tuple[str, str]]:
 def _base_url(connection: Connection) -> str:
     """The host as an address, or `base_url` from extra, where the OpenAI provider keeps it too."""
     extra = connection.extra_dejson
-    url = connection.host or extra.get("base_url") or extra.get("openai_client_kwargs", {}).get("base_url") or ""
-    return url if not url or "://" in url else f"https://{url}"
+    client = extra.get("openai_client_kwargs")
+    given = extra.get("base_url") or (client.get("base_url") if isinstance(client, dict) else "")
+    if not connection.host:
+        return given if isinstance(given, str) else ""
+    if "://" in connection.host:
+        return connection.host
+    scheme = connection.schema if connection.schema in ("http", "https") else "https"
+    return f"{scheme}://{connection.host}" + (f":{connection.port}" if connection.port else "")

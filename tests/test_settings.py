@@ -1,0 +1,67 @@
+"""Settings: where they are read from, what is refused, and that no message repeats a value."""
+
+from __future__ import annotations
+
+import pytest
+
+from include.lore.errors import ConfigurationError
+from include.lore.settings import load_settings
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_process_goes_before_the_file_and_arguments_before_both(folder):
+    (folder / ".env").write_text("LORE_ALPHA=0.1\nLORE_THREADS=3\nLORE_RERANK_LIMIT=5\n")
+    settings = load_settings({"LORE_THREADS": "2", "LORE_ALPHA": "0.2"}, alpha=0.3)
+    assert (settings.alpha, settings.threads, settings.rerank_limit) == (0.3, 2, 5)
+
+
+def test_an_empty_variable_is_as_good_as_none():
+    assert load_settings({"LORE_ALPHA": ""}).alpha == 0.5
+
+
+def test_an_unknown_name_names_the_nearest():
+    with pytest.raises(ConfigurationError, match=r"Unknown setting LORE_INDEX_URL. Did you mean LORE_INDEX_URI\?"):
+        load_settings({"LORE_INDEX_URL": "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LORE_ALPHA", "nan"),
+        ("LORE_ALPHA", "half"),
+        ("LORE_THREADS", "-1"),
+        ("LORE_TIMEOUT_SECONDS", "inf"),
+        ("LORE_RETRIEVE_LIMIT", "1e3"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named_but_not_repeated(name, value):
+    with pytest.raises(ConfigurationError, match=name) as caught:
+        load_settings({name: value, "LORE_OPENAI_API_KEY": "sk-secret"})
+    assert "sk-secret" not in f"{caught.value!r}{caught.value}"
+    assert value not in str(caught.value)
+
+
+def test_keys_do_not_show(folder):
+    (folder / ".env").write_text("GITHUB_TOKEN=ghp-secret\n")
+    settings = load_settings({"LORE_OPENAI_API_KEY": "sk-secret"})
+    assert settings.github_token is not None
+    assert "secret" not in f"{settings!r}{settings}{settings.model_dump()}{settings.model_dump_json()}"
+
+
+def test_a_file_that_cannot_be_read_is_named(folder):
+    (folder / ".env").write_bytes(b"LORE_ALPHA=\xff\xfe")
+    with pytest.raises(ConfigurationError, match=r"\.env cannot be read"):
+        load_settings({})
+
+
+def test_the_home_folder_can_be_written_as_a_tilde(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))
+    settings = load_settings({"LORE_STAGING_URI": "~/s", "LORE_INDEX_URI": "~/i", "LORE_CACHE_DIR": "~/c"})
+    assert (settings.staging_uri, settings.index_uri) == (f"{folder}/s", f"{folder}/i")
+    assert settings.cache_dir == folder / "c"
+    assert load_settings({"LORE_STAGING_URI": "s3://bucket/~"}).staging_uri == "s3://bucket/~"
