@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from include.lore import doctor
-from include.lore.errors import ModelError
+from include.lore.errors import ModelError, StoreError
 from include.lore.settings import load_settings
 from include.lore.types import Counts, SourceState
 from tests.fakes import FakeChatModel, FakeEmbedder
@@ -27,6 +27,11 @@ class Store:
 
     def count(self, source_id: str | None = None) -> Counts:
         return self._counts
+
+    def search(self, *_: object, **__: object) -> list[object]:
+        if self._counts.chunks == 7:
+            raise StoreError("Could not search the index.", remedy="Look at the folder.")
+        return []
 
     def states(self) -> dict[str, SourceState]:
         return self._states
@@ -43,10 +48,15 @@ class Store:
     ],
 )
 def test_index(store: Store, status: str, detail: str) -> None:
-    finding = doctor.check_index(store)  # type: ignore[arg-type]
+    finding = doctor.check_index(store, FakeEmbedder())  # type: ignore[arg-type]
     assert finding.status == status
     assert detail in finding.detail
     assert bool(finding.remedy) == (status != "ok")
+
+
+def test_an_index_that_can_be_counted_but_not_searched() -> None:
+    with pytest.raises(StoreError, match="Could not search"):
+        doctor.check_index(Store(Counts(2, 7, 7)), FakeEmbedder())  # type: ignore[arg-type]
 
 
 class ShortEmbedder(FakeEmbedder):

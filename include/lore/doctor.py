@@ -194,9 +194,10 @@ def check_chat_model(chat_model: ChatModel | None) -> Finding:
     return Finding("chat model", "ok", chat_model.name)
 
 
-def check_index(store: Store) -> Finding:
-    """Does the index hold what its documents say, and did the last syncs end well?"""
+def check_index(store: Store, embedder: Embedder) -> Finding:
+    """Can the index be searched, does it hold what its documents say, and did the last syncs end well?"""
     counts = store.count()
+    store.search("documentation", embedder.embed_query("documentation"), limit=1, alpha=0.5)
     if counts.chunks != counts.recorded_chunks:
         return Finding(
             "index",
@@ -236,7 +237,7 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
 
         if "://" not in settings.index_uri and not Path(settings.index_uri).exists():
             return Finding("index", "warning", f"there is none at {settings.index_uri} yet", "Run: lore sync --all")
-        return check_index(open_store(settings, embedder))
+        return check_index(open_store(settings, embedder), embedder)
 
     def chat() -> Finding:
         from include.lore.wiring import make_chat_model

@@ -200,11 +200,41 @@ class TestSearchAndAsk:
         assert result.exit_code == 2
         assert "local" in result.stderr
         assert "sk-secret-key" not in result.output
+        listed = indexed("sources", "--json", LORE_EMBEDDER="openai:text-embedding-3-small", LORE_OPENAI_API_KEY="sk")
+        assert listed.exit_code == 2
+        assert [row["state"] for row in parsed(listed.stdout)["sources"]] == ["unknown"]
 
     def test_an_unknown_setting(self, indexed: Lore) -> None:
         result = indexed("search", "backups", LORE_EMBEDER="local")
         assert result.exit_code == 2
         assert "LORE_EMBEDDER" in result.stderr
+
+    def test_an_empty_index_says_what_to_do(self, lore: Lore, knowledge: Path) -> None:
+        (knowledge / "index").mkdir()
+        assert "lore sync --all" in lore("search", "backups").stderr
+        asked = lore("ask", "backups")
+        assert "lore sync --all" in asked.stdout
+        assert "index is empty" not in asked.stderr  # once is enough
+
+    def test_a_language_model_that_is_down_is_named_with_the_remedy(self, indexed: Lore) -> None:
+        settings = {
+            "LORE_CHAT_MODEL": "openai:tiny",
+            "LORE_OPENAI_BASE_URL": "http://127.0.0.1:9",
+            "LORE_MAX_RETRIES": "0",
+        }
+        result = indexed("ask", "How long are nightly backups kept?", **settings)
+        assert result.exit_code == 0
+        assert "thirty days" in result.stdout
+        assert "LORE_OPENAI_BASE_URL" in result.stderr
+
+    def test_a_narrow_terminal(self, indexed: Lore) -> None:
+        narrow = {"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "xterm"}
+        listed = indexed("sources", **narrow).stdout
+        assert listed.splitlines()[:3] == ["handbook", "  Handbook", "  files"]
+        assert "  3 documents" in listed
+        answer = indexed("ask", "How long are nightly backups kept?", **narrow).stdout
+        assert not answer.startswith("\n")
+        assert "\n\n\n" not in "\n".join(line.rstrip() for line in answer.splitlines())
 
 
 class TestConvert:
@@ -229,6 +259,9 @@ class TestConvert:
         result = lore("convert", str(knowledge / "pages" / "keys.md"), "--format", "klingon")
         assert result.exit_code == 2
         assert "markdown" in result.stderr
+        folder = lore("convert", str(knowledge / "pages"))
+        assert (folder.exit_code, "directory" in folder.stderr) == (2, True)
+        assert "code:python" in lore("convert", str(knowledge / "pages" / "keys.md"), "--format", "pyton").stderr
 
     def test_a_broken_file_is_a_message(self, lore: Lore, knowledge: Path) -> None:
         (knowledge / "bad.ipynb").write_text("{ not a notebook")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from threading import Event
 from typing import Any
 
 import pytest
@@ -155,6 +156,26 @@ def test_failures_of_a_stream(server: OpenAIServer, fault: Fault, says: str, pie
         seen.extend(make(server).stream(MESSAGES))
     assert KEY not in repr(raised.value) + str(raised.value)
     assert raised.value.__cause__ is None
+
+
+def test_a_stream_of_nothing_ends() -> None:
+    with OpenAIServer(["word " * 50]) as server:
+        server.faults.append(Fault(change=nothing_slowly))
+        with pytest.raises(ModelError, match=r"no text for 0\.1 s") as raised:
+            list(make(server, timeout=0.1).stream(MESSAGES))
+    assert raised.value.retryable
+
+
+def nothing_slowly(event: dict[str, Any]) -> None:
+    event["choices"][0]["delta"].pop("content", None)
+    Event().wait(0.01)
+
+
+@pytest.mark.parametrize("key", ["sk-secret-\u00c9", "sk-secret\nx", "sk-secret\x00"])
+def test_a_key_that_cannot_be_sent_is_not_in_the_error(key: str) -> None:
+    with OpenAIServer(["Yes."]) as server, pytest.raises(ModelError, match="Check LORE_OPENAI_API_KEY") as raised:
+        list(make(server, api_key=key).stream(MESSAGES))
+    assert "secret" not in str(raised.value) + repr(raised.value)
 
 
 def test_retries_are_bounded(server: OpenAIServer) -> None:

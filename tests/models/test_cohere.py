@@ -76,6 +76,7 @@ def first(**changes: object) -> Callable[[dict[str, Any]], None]:
         first(relevance_score=float("nan")),
         first(relevance_score="high"),
         lambda payload: payload.update(results=[]),
+        lambda payload: payload["results"].pop(),
         lambda payload: payload.pop("results"),
         lambda payload: payload["results"][0].pop("index"),
     ],

@@ -12,6 +12,7 @@ from include.lore.cli.common import answer_json, hit_json, open_index
 from include.lore.cli.output import clean, is_terminal, message, print_json, print_rich, print_text
 
 if TYPE_CHECKING:
+    from include.lore.protocols import Store
     from include.lore.query.pipeline import Pipeline
     from include.lore.settings import Settings
     from include.lore.types import Answer, Citation, Hit, Question
@@ -20,7 +21,9 @@ __all__ = ["register"]
 
 SNIPPET = 300
 
-Words = Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question; quotes are not needed.")]
+Words = Annotated[
+    list[str], typer.Argument(metavar="QUESTION", show_default=False, help="The question; quotes are not needed.")
+]
 Sources = Annotated[list[str] | None, typer.Option("--source", "-s", help="Only this source; may be repeated.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -41,13 +44,13 @@ def search(
     from include.lore.settings import load_settings
 
     settings = load_settings() if limit is None else load_settings(rerank_limit=limit)
-    question, pipeline = _open(words, source or (), settings)
+    question, pipeline, store = _open(words, source or (), settings)
     hits = pipeline.search(question)
     if json:
         print_json({"question": question.text, "hits": [hit_json(hit) for hit in hits]})
         return
     if not hits:
-        message("Nothing found.")
+        message("Nothing found." if store.count().documents else "The index is empty. Run: lore sync --all")
     for number, hit in enumerate(hits, start=1):
         print_text(_hit_text(number, hit))
 
@@ -57,7 +60,7 @@ def ask(words: Words, source: Sources = None, json: Json = False) -> None:
     from include.lore.query.events import Answered, Delta
     from include.lore.settings import load_settings
 
-    question, pipeline = _open(words, source or (), load_settings())
+    question, pipeline, _ = _open(words, source or (), load_settings())
     if json:
         print_json(answer_json(pipeline.ask(question)))
         return
@@ -71,7 +74,7 @@ def ask(words: Words, source: Sources = None, json: Json = False) -> None:
                 _print_sources(answer)
 
 
-def _open(words: Sequence[str], sources: Sequence[str], settings: Settings) -> tuple[Question, Pipeline]:
+def _open(words: Sequence[str], sources: Sequence[str], settings: Settings) -> tuple[Question, Pipeline, Store]:
     from include.lore.types import Question
     from include.lore.wiring import make_pipeline
 
@@ -79,9 +82,7 @@ def _open(words: Sequence[str], sources: Sequence[str], settings: Settings) -> t
     if not text:
         raise typer.BadParameter("The question is empty.")
     store, embedder = open_index(settings, sources)
-    if store.count().documents == 0:
-        message("The index is empty. Run: lore sync --all")
-    return Question(text, sources=tuple(sources)), make_pipeline(settings, index=store, embedder=embedder)
+    return Question(text, sources=tuple(sources)), make_pipeline(settings, index=store, embedder=embedder), store
 
 
 class MarkdownPrinter:
@@ -121,7 +122,7 @@ class MarkdownPrinter:
         from rich.markdown import Markdown
 
         print_rich(Markdown(clean(block), code_theme="ansi_dark", hyperlinks=False))
-        print_text("")
+        print_text("")  # rich sets some blocks apart by blank lines of their own, which print_rich takes off
 
 
 def _print_sources(answer: Answer) -> None:
@@ -138,8 +139,8 @@ def _print_sources(answer: Answer) -> None:
 
 
 def _place(citation: Citation) -> str:
-    lines = [_one_line(" > ".join((citation.title, *citation.headings))), _one_line(citation.url)]
-    return "\n    ".join(line for line in lines if line)
+    lines = [_path(citation.title, citation.headings) or citation.document_id, citation.url]
+    return "\n    ".join(_one_line(line) for line in lines if line)
 
 
 def _hit_text(number: int, hit: Hit) -> str:
@@ -147,11 +148,16 @@ def _hit_text(number: int, hit: Hit) -> str:
     text = _one_line(chunk.text)
     shown = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"
     lines = [
-        f"{number}. {_one_line(' > '.join((chunk.title, *chunk.headings)))}  ({chunk.source_id}, {hit.score:.3f})",
+        f"{number}. {_one_line(_path(chunk.title, chunk.headings) or chunk.document_id)}  "
+        f"({chunk.source_id}, {hit.score:.3f})",
         _one_line(chunk.url),
         shown,
     ]
     return "\n   ".join(line for line in lines if line) + "\n"
+
+
+def _path(title: str, headings: Sequence[str]) -> str:
+    return " > ".join(part for part in (title, *headings) if part.strip())
 
 
 def _one_line(text: str) -> str:

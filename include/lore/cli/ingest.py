@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from include.lore.cli.common import check_sources, index_exists
-from include.lore.cli.output import clean, message, print_json, print_rich, print_text, show_error, stderr_console
+from include.lore.cli.output import (
+    clean,
+    fits,
+    message,
+    print_json,
+    print_rich,
+    print_text,
+    show_error,
+    stderr_console,
+)
 from include.lore.errors import ConfigurationError, ConversionError, LoreError, RemovalFloorError, SyncError
 
 if TYPE_CHECKING:
@@ -49,12 +59,16 @@ def sources(json: Json = False) -> None:
         rows = _source_rows(declarations, store)
     except LoreError as error:  # the declarations can be shown all the same
         problem = error
-        rows = _source_rows(declarations, None)
+        rows = [row | {"state": "unknown"} for row in _source_rows(declarations, None)]
     if json:
         broken = [{"error": error.message, "remedy": error.remedy} for error in declarations.broken]
         print_json({"sources": rows, "broken": broken})
     elif rows:
-        print_rich(_source_table(rows))
+        table = _source_table(rows)
+        if fits(table):
+            print_rich(table)
+        else:
+            print_text("\n".join(map(_source_lines, rows)))
         for row in rows:
             if row["reason"]:
                 message(f"{row['id']}: {row['reason']}")
@@ -114,18 +128,21 @@ def convert(
     from include.lore.convert import convert as to_markdown
     from include.lore.types import Document
 
+    known = ", ".join(sorted(name for name in FORMATS if ":" not in name)) + ", or code:LANGUAGE such as code:python"
     if format_name is not None and format_name not in FORMATS:
-        raise ConfigurationError(f"Unknown format {format_name!r}.", remedy=f"Known: {', '.join(sorted(FORMATS))}.")
-    found = format_name or format_of(path.name)
-    if found is None:
-        raise ConversionError(
-            f"{path}: nothing here reads files of this name.",
-            remedy=f"Say what it is with --format: {', '.join(sorted(FORMATS))}.",
+        near = difflib.get_close_matches(format_name, FORMATS, n=1)
+        raise ConfigurationError(
+            f"Unknown format {format_name!r}.", remedy=f"Did you mean {near[0]}?" if near else f"Known: {known}."
         )
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
+    found = format_name or format_of(path.name)
+    if found is None:
+        raise ConversionError(
+            f"{path}: its name does not say what it is written in.", remedy=f"Say it with --format: {known}."
+        )
     document = Document(id=f"file:{path}", source_id="file", url="", title=path.stem, text="", format=found, data=data)
     print_text(to_markdown(document).text.rstrip("\n"))
 
@@ -175,13 +192,26 @@ def _source_table(rows: Sequence[dict[str, Any]]) -> Any:
     table.add_column("last sync")
     table.add_column("state")
     for row in rows:
-        state = row["state"] if row["declared"] else f"{row['state']}, no longer declared"
-        if row["failures"]:
-            state += f", {len(row['failures'])} failed"
-        synced = (row["last_sync"] or "")[:16].replace("T", " ")
-        cells = (row["id"], row["kind"], row["title"], row["schedule"], f"{row['documents']:,}", synced, state)
+        documents = f"{row['documents']:,}"
+        cells = (row["id"], row["kind"], row["title"], row["schedule"], documents, _synced(row), _state(row))
         table.add_row(*(clean(str(cell or "")) for cell in cells))
     return table
+
+
+def _source_lines(row: Mapping[str, Any]) -> str:
+    """A source in short lines, for where the table does not fit."""
+    cells = (row["kind"], row["schedule"], f"{row['documents']:,} documents", _synced(row), _state(row))
+    below = (clean(str(cell)) for cell in (row["title"], *cells) if cell)
+    return "\n  ".join((row["id"], *below))
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    state = row["state"] if row["declared"] else f"{row['state']}, no longer declared"
+    return state + (f", {len(row['failures'])} failed" if row["failures"] else "")
+
+
+def _synced(row: Mapping[str, Any]) -> str:
+    return (row["last_sync"] or "")[:16].replace("T", " ")
 
 
 def _chosen(declarations: Declarations, ids: Sequence[str], settings: Settings) -> list[Declaration]:

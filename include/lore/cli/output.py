@@ -16,7 +16,17 @@ from include.lore.errors import LoreError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["clean", "is_terminal", "message", "print_json", "print_rich", "print_text", "show_error", "stderr_console"]
+__all__ = [
+    "clean",
+    "fits",
+    "is_terminal",
+    "message",
+    "print_json",
+    "print_rich",
+    "print_text",
+    "show_error",
+    "stderr_console",
+]
 
 # CSI, OSC/DCS/SOS/PM/APC with their terminators, and two-character escapes; then C0 without tab and newline, DEL, C1,
 # bidirectional controls, invisible operators, byte order mark, tags, lone surrogates.
@@ -52,15 +62,30 @@ def print_json(value: Any) -> None:
 
 
 def print_rich(renderable: RenderableType) -> None:
-    """Print a rich renderable to stdout: styled and fitted on a terminal, plain and wide elsewhere."""
+    """Print a rich renderable to stdout, without blank lines around it: styled and fitted on a terminal, plain and
+    wide elsewhere.
+    """
     from rich.segment import Segment, Segments
 
     console = _console(stderr=False)
     # Cleaned once more after rendering: Markdown turns character references into characters.
     rendered = console.render(renderable, console.options)
-    console.print(
-        Segments(Segment(clean(segment.text), segment.style) for segment in rendered if not segment.control), end=""
-    )
+    segments = (Segment(clean(segment.text), segment.style) for segment in rendered if not segment.control)
+    lines = list(Segment.split_lines(segments))
+    blank = [not "".join(segment.text for segment in line).strip() for line in lines]
+    first = blank.index(False) if False in blank else len(lines)
+    last = len(lines) - blank[::-1].index(False) if False in blank else 0
+    for line in lines[first:last]:
+        console.print(Segments([*line, Segment.line()]), end="")
+
+
+def fits(renderable: RenderableType) -> bool:
+    """Whether the terminal is wide enough for it; where there is no terminal, everything fits."""
+    from rich.measure import Measurement
+
+    console = _console(stderr=False)
+    unbounded = console.options.update(max_width=10_000)
+    return not console.is_terminal or Measurement.get(console, unbounded, renderable).maximum <= console.width
 
 
 def message(text: str) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from include.lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError
@@ -81,14 +82,25 @@ class LangChainChatModel:
         return _validated(_json_in(reply.text), schema, self.name)
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
-        """One call; the pieces of text as they come. Pieces may have come before a ModelError is raised."""
+        """One call; the pieces of text as they come. Pieces may have come before a ModelError is raised.
+
+        The timeout bounds the time without text, so that a stream of nothing ends too.
+        """
         finish, any_text = "", False
         try:
+            deadline = monotonic() + self._timeout
             for chunk in self._chat().stream(_to_langchain(messages)):
                 finish = _finish(chunk) or finish
                 if text := str(chunk.text):
                     any_text = any_text or not text.isspace()
                     yield text
+                    deadline = monotonic() + self._timeout
+                elif monotonic() > deadline:
+                    raise ModelError(
+                        f"{self.name} sent no text for {self._timeout:g} s.",
+                        remedy="Raise LORE_TIMEOUT_SECONDS for a model that thinks for long.",
+                        retryable=True,
+                    )
         except Exception as error:  # as above
             raise self._failure(error) from None
         self._check_finish(finish)

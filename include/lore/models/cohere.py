@@ -31,7 +31,7 @@ class CohereReranker:
 
     Failed calls are repeated by the SDK up to `max_retries` times, waiting as Retry-After says but at most a minute.
     Raises ConfigurationError without a key for Cohere itself, ModelError for anything that a call ends in, also an
-    answer that names a passage twice or one that was not sent.
+    answer that names too few passages, one twice, or one that was not sent.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class CohereReranker:
                 max_tokens_per_doc=MAX_TOKENS_PER_DOCUMENT,
                 request_options={"retry_remote_protocol_errors": True},  # reranking twice changes nothing
             )
-            scores = self._scores(response.results, len(candidates))
+            scores = self._scores(response.results, len(candidates), min(limit, len(candidates)))
         except Exception as error:  # the SDK raises ApiError, httpx's errors, and whatever malformed JSON leads to
             raise model_error(error, model=self.name, setting="LORE_COHERE", secret=self._api_key) from None
         best = sorted(scores, key=lambda index: -scores[index])[:limit]
         return [replace(candidates[index], score=scores[index]) for index in best]
 
-    def _scores(self, results: Sequence[Any], count: int) -> dict[int, float]:
+    def _scores(self, results: Sequence[Any], count: int, wanted: int) -> dict[int, float]:
         """Score by index. The SDK does not validate what it parses, so nothing is taken on trust."""
         scores: dict[int, float] = {}
         for result in results:
@@ -79,8 +79,8 @@ class CohereReranker:
             if not isinstance(score, int | float) or not math.isfinite(score):
                 raise ModelError(f"{self.name} gave a score that is not a number.")
             scores[index] = float(score)
-        if not scores:
-            raise ModelError(f"{self.name} ranked none of {count} passages.")
+        if len(scores) < wanted:
+            raise ModelError(f"{self.name} ranked {len(scores)} passages where {wanted} were asked for.")
         return scores
 
     def _client(self) -> ClientV2:

@@ -25,6 +25,12 @@ def model_error(error: Exception, *, model: str, setting: str, secret: str | Non
         return error
     status = status_of(error)
     reason = _reason(error, secret)
+    if any(isinstance(cause, UnicodeError) or "LocalProtocol" in type(cause).__name__ for cause in _causes(error)):
+        # What was raised quotes the header that could not be sent.
+        return ModelError(
+            f"{model} could not be asked: the key holds characters that no key has.",
+            remedy=f"Check {setting}_API_KEY for line breaks and letters with accents.",
+        )
     if status in (401, 403):
         return ModelError(f"{model} refused the key (HTTP {status}).", remedy=f"Check {setting}_API_KEY.")
     if status == 404:
@@ -44,13 +50,21 @@ def model_error(error: Exception, *, model: str, setting: str, secret: str | Non
         return ModelError(f"{model} {verb} (HTTP {status}{reason}).", remedy=remedy, retryable=passing)
     if _is_transport(error):
         remedy = f"Check the network and {setting}_BASE_URL, or raise LORE_TIMEOUT_SECONDS."
+        first = list(_causes(error))[-1]  # the SDK's own words are "Connection error."
+        reason = _reason(first, secret) or reason
         return ModelError(
-            f"{model} could not be reached ({type(error).__name__}{reason}).", remedy=remedy, retryable=True
+            f"{model} could not be reached ({type(first).__name__}{reason}).", remedy=remedy, retryable=True
         )
-    return ModelError(f"{model} gave an answer that cannot be read ({type(error).__name__}{reason}).", retryable=True)
+    if isinstance(error, AttributeError | TypeError | KeyError | IndexError):
+        reason = ": not what this API answers"  # the SDK stumbled; its words say nothing to anybody
+    return ModelError(
+        f"{model} gave an answer that cannot be read ({type(error).__name__}{reason}).",
+        remedy=f"Check that {setting}_BASE_URL, where it is set, leads to an API of this kind.",
+        retryable=True,
+    )
 
 
-def status_of(error: Exception) -> int | None:
+def status_of(error: BaseException) -> int | None:
     """The HTTP status that an SDK's error carries, under either of the names in use."""
     for name in ("status_code", "code"):
         value = getattr(error, name, None)
@@ -59,7 +73,7 @@ def status_of(error: Exception) -> int | None:
     return None
 
 
-def _reason(error: Exception, secret: str | None) -> str:
+def _reason(error: BaseException, secret: str | None) -> str:
     message = _body(error).get("message")
     text = message if isinstance(message, str) else "" if status_of(error) else str(error)
     text = " ".join(text.split())
@@ -68,7 +82,7 @@ def _reason(error: Exception, secret: str | None) -> str:
     return f": {text[:LONGEST_REASON]}" if text else ""
 
 
-def _body(error: Exception) -> Mapping[str, Any]:
+def _body(error: BaseException) -> Mapping[str, Any]:
     """The JSON that came with the status; some servers wrap it in "error"."""
     body = getattr(error, "body", None)
     if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping):

@@ -34,7 +34,7 @@ QUOTED_PASSAGES = 3
 QUOTED_CHARACTERS = 600
 
 NOTHING_FOUND = "The index holds nothing that answers this."
-EMPTY_INDEX = "The index is empty: nothing has been synced yet. Run `lore sync` first."
+EMPTY_INDEX = "The index is empty: nothing has been synced yet. Run `lore sync --all` first."
 NO_MODEL = (
     "No language model is set (`LORE_CHAT_MODEL`, for example `openai:gpt-4.1-mini`), so these are the passages that "
     "answer best, word for word."

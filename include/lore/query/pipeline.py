@@ -123,7 +123,7 @@ class Pipeline:
                     return ranked[: self._rerank_limit]
                 reason = "It gave no passages."
             except ModelError as error:
-                reason = error.message
+                reason = str(error)
             run.notes.append(f"The passages are in the order of the search; the reranker failed: {reason}")
         return candidates[: self._rerank_limit]
 
@@ -150,7 +150,7 @@ class Pipeline:
             for piece in answering.small_talk(chat_model, run.plan.question):
                 yield check.feed(piece)
         except ModelError as error:
-            run.notes.append(f"The language model failed: {error.message}")
+            run.notes.append(f"The language model failed: {error}")
             yield check.finish() or "Ask me something, and I will look it up."
         else:
             yield check.finish()
@@ -170,7 +170,7 @@ class Pipeline:
             if not "".join([*run.text, rest]).strip():
                 raise ModelError("Nothing that may be shown came from it.")
         except ModelError as error:
-            run.notes.append(f"The answer quotes the passages, because the language model failed: {error.message}")
+            run.notes.append(f"The answer quotes the passages, because the language model failed: {error}")
             yield check.finish()
             lead = "*The language model failed here" if run.text else "*The language model failed"
             yield ("\n\n" if run.text else "") + f"{lead}, so these are the best passages, word for word.*\n\n"

@@ -49,7 +49,7 @@ def make_plan(question: Question, chat_model: ChatModel | None) -> tuple[Plan, t
     try:
         reply = chat_model.structured(_messages(question), PlanReply)
     except ModelError as error:
-        return itself, (f"The plan is the question itself, because the language model failed: {error.message}",)
+        return itself, (f"The plan is the question itself, because the language model failed: {error}",)
     notes: list[str] = []
     standalone = question.text
     if question.history:  # without history the question stands alone, and no model can improve on it
