@@ -65,3 +65,10 @@ def test_the_home_folder_can_be_written_as_a_tilde(folder, monkeypatch):
     assert (settings.staging_uri, settings.index_uri) == (f"{folder}/s", f"{folder}/i")
     assert settings.cache_dir == folder / "c"
     assert load_settings({"LORE_STAGING_URI": "s3://bucket/~"}).staging_uri == "s3://bucket/~"
+
+
+def test_a_blank_value_is_none_and_a_line_break_is_no_part_of_a_key():
+    settings = load_settings({"LORE_THREADS": " ", "LORE_CHAT_MODEL": "  ", "OPENAI_API_KEY": " sk-key\r\n"})
+    assert (settings.threads, settings.chat_model) == (0, "")
+    assert settings.openai_api_key is not None
+    assert settings.openai_api_key.get_secret_value() == "sk-key"
