@@ -220,6 +220,12 @@ def test_a_piece_leaves_when_its_sentence_ends() -> None:
     assert checking.feed("il.com) follows.\n") == " And the label. Open follows.\n"
 
 
+def test_a_sentence_leaves_before_the_next_one_ends_however_small_the_pieces() -> None:
+    checking = AnswerCheck(PASSAGES)
+    left = [checking.feed(character) for character in "The first sentence is here [1]. The second goes on"]
+    assert "".join(left) == "The first sentence is here [1]."
+
+
 def test_an_endless_line_is_checked_in_linear_time_and_cannot_hide_a_link() -> None:
     for filler in ("x", "[", "(", "`", "<", "![", "a.", "[1", "\\"):
         text, _ = check(filler * (6_000 // len(filler)) + "https://evil.com/a")
