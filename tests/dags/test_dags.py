@@ -183,6 +183,27 @@ def test_connections_go_before_the_environment(project: Project, monkeypatch: py
 
 
 @pytest.mark.parametrize(
+    ("connection", "expected"),
+    [
+        ({"host": "127.0.0.1", "port": 8080, "schema": "http"}, "http://127.0.0.1:8080"),
+        ({"host": "ghe.example.com", "port": 8443}, "https://ghe.example.com:8443"),
+        ({"host": "https://ghe.example.com/api/v3"}, "https://ghe.example.com/api/v3"),
+        ({"extra": {"base_url": "https://x.org"}}, "https://x.org"),
+        ({"extra": {"openai_client_kwargs": {"base_url": "https://x.org"}}}, "https://x.org"),
+        ({"extra": {"openai_client_kwargs": None, "base_url": None}}, "https://api.github.com"),
+        ({"extra": {"openai_client_kwargs": "x", "base_url": 5}}, "https://api.github.com"),
+    ],
+)
+def test_a_connection_may_say_the_address_in_any_of_airflows_ways(
+    project: Project, monkeypatch: pytest.MonkeyPatch, connection: dict[str, object], expected: str
+) -> None:
+    from include.lore.orchestration.connections import settings_in_airflow
+
+    monkeypatch.setenv("AIRFLOW_CONN_GITHUB_DEFAULT", json.dumps({"conn_type": "generic", **connection}))
+    assert settings_in_airflow().github_base_url == expected
+
+
+@pytest.mark.parametrize(
     ("error", "action"),
     [
         (ConfigurationError("wrong"), "fail"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,10 +25,11 @@ from include.lore.errors import (
     SyncError,
 )
 from include.lore.ingest.split import MarkdownSplitter
+from include.lore.ingest.stage import alone
 from include.lore.ingest.sync import Progress, ShardReport, Sync
 from include.lore.protocols import Source, Store
 from include.lore.stores.lancedb import LanceStore
-from include.lore.types import Batch, Document, Failure
+from include.lore.types import Batch, Document, Entry, Failure
 from tests.conftest import ROOT
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 from tests.ingest.sync_process import make_sync
@@ -481,6 +483,31 @@ def test_a_sync_that_fails_leaves_nothing_in_the_staging_area(house: House) -> N
     with pytest.raises(ModelError):
         house.sync(source(*pages(3))).run()
     assert not house.staged()
+
+
+def test_a_store_that_loses_what_it_was_given_is_found_out(house: House) -> None:
+    class Losing(LanceStore):
+        def replace(self, entries: Sequence[Entry]) -> None:
+            super().replace(entries[:-1])
+
+    house.store = Losing(
+        str(house.folder / "index"), embedder_name=house.embedder.name, dimensions=house.embedder.dimensions
+    )
+    with pytest.raises(StoreError, match="does not hold what was written for fake: 1 documents are missing"):
+        house.sync(source(*pages(3), cursor="one")).run()
+    state = house.store.state("fake")
+    assert state is not None and (state.cursor, state.status) == (None, "failed")
+
+
+def test_a_second_sync_of_a_source_waits_for_the_first(house: House) -> None:
+    first = FakeSource([Batch(tuple(pages(1)))])
+    second = threading.Thread(target=house.sync(first).run, daemon=True)
+    with alone(str(house.folder / "staging"), "fake"):
+        second.start()
+        second.join(0.3)
+        assert not first.reads
+    second.join(30)
+    assert first.reads and not second.is_alive()
 
 
 # ------------------------------------------------------------------------------- kills and races, in real processes

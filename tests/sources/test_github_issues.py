@@ -219,6 +219,14 @@ def test_no_issue_is_lost_while_pages_shift():
         assert all("changed meanwhile" in known[f"issues:{number}"] for number in changed)
 
 
+def test_a_change_that_the_list_shows_late_is_read():
+    with GitHubServer([issue(1, 10), issue(2, 20)]) as github:
+        source = source_of(github)
+        cursor = last_cursor(list(source.read(None)))
+        github.issues[0] |= {"updated_at": stamp(19.25), "body": "Changed before."}
+        assert "Changed before" in documents(source, cursor)["1"].text
+
+
 def test_the_cursor_stays_when_the_newest_issue_is_gone():
     with GitHubServer([issue(1), issue(2, 50), issue(3, 50.5)]) as github:
         source = source_of(github)
