@@ -75,7 +75,10 @@ class HttpClient:
     ) -> None:
         self._origin = _origin(base_url)
         if self._origin is None:
-            raise ConfigurationError(f"{base_url!r} is no web address.", remedy="Set the base URL anew (base_url, LORE_GITHUB_BASE_URL): https://…")
+            raise ConfigurationError(
+                f"{base_url!r} is no web address.",
+                remedy="Set the base URL anew (base_url, LORE_GITHUB_BASE_URL): https://…",
+            )
         token = (token or "").strip()
         if not re.fullmatch(r"[\x21-\x7e]*", token):
             raise ConfigurationError("The token holds characters that no token has.", remedy="Set it anew.")
