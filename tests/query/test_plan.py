@@ -52,6 +52,27 @@ def test_a_greeting_needs_no_wordings() -> None:
     assert (plan.search, notes) == (False, ())
 
 
+@pytest.mark.parametrize("text", ["Hi", "Hello there!", "Thanks a lot", "thank you very much", "Danke schön", "ok"])
+def test_a_greeting_is_left_to_the_model(text: str) -> None:
+    assert not make_plan(Question(text), FakeChatModel([{"search": False}]))[0].search
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do I rotate an API key without downtime?",
+        "rotate API key",
+        "Price?",
+        "Was kostet das？",
+        "Please be so kind as to say something about it all",
+    ],
+)
+def test_what_asks_something_is_searched_whatever_the_model_says(text: str) -> None:
+    plan, notes = make_plan(Question(text), FakeChatModel([{"search": False}]))
+    assert plan.search
+    assert any("small talk" in note for note in notes)
+
+
 def test_a_follow_up_becomes_a_question_of_its_own() -> None:
     model = FakeChatModel([{"question": "How do I rotate an API key?", "wordings": ["a key", "b key", "c key"]}])
     plan, _ = make_plan(Question("How do I rotate it?", history=HISTORY), model)

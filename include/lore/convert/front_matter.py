@@ -73,6 +73,8 @@ def _load_plainly(body: str) -> Mapping[Any, Any] | None:
 
 
 def _to_json(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, int) and value.bit_length() > 63:
+        return hex(value)  # numbers that others' JSON cannot read, and str() refuses the longest of them
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from include.lore.errors import ModelError
 from include.lore.protocols import ChatModel
 from include.lore.query.prompts import load_prompt
+from include.lore.query.words import content_words
 from include.lore.types import Message, Plan, Question
 
 __all__ = ["PlanReply", "make_plan"]
@@ -19,8 +20,11 @@ MAX_WORDING_CHARACTERS = 300
 MAX_QUESTION_CHARACTERS = 1_000
 MAX_REPLY_CHARACTERS = 4_000
 """How much of each text of a reply is looked at: a model that writes without end must not cost more than that."""
-MAX_SMALL_TALK_WORDS = 12
-"""A longer message is searched for whatever the model says: a question that is taken for small talk gets no answer."""
+MAX_SMALL_TALK_WORDS = 6
+MAX_SMALL_TALK_CONTENT = 2
+"""What has more words, more words with a meaning, or a question mark is searched for whatever the model says: a small
+model takes "How do I rotate an API key?" for small talk and answers it from memory, without a source.
+"""
 HISTORY_MESSAGES = 6
 HISTORY_CHARACTERS = 600
 
@@ -56,8 +60,8 @@ def make_plan(question: Question, chat_model: ChatModel | None) -> tuple[Plan, t
         standalone = next(_lines([reply.question], MAX_QUESTION_CHARACTERS), question.text)
     wordings = list(_distinct(_lines(reply.wordings, MAX_WORDING_CHARACTERS)))[:WORDINGS]
     search = reply.search
-    if not search and len(question.text.split()) > MAX_SMALL_TALK_WORDS:
-        notes.append("The language model took the message for small talk; it is long, so it was searched for.")
+    if not search and _asks(question.text):
+        notes.append("The language model took the message for small talk; it asks something, so it was searched for.")
         search = True
     if len(wordings) < WORDINGS:
         if search:
@@ -65,6 +69,15 @@ def make_plan(question: Question, chat_model: ChatModel | None) -> tuple[Plan, t
             notes.append(f"The language model gave {usable}; the question was added.")
         wordings = list(_distinct([standalone, *wordings]))
     return Plan(standalone, tuple(wordings), search), tuple(notes)
+
+
+def _asks(text: str) -> bool:
+    words = text.split()
+    return (
+        any(mark in text for mark in "?？؟")
+        or len(words) > MAX_SMALL_TALK_WORDS
+        or len(set(content_words(text))) > MAX_SMALL_TALK_CONTENT
+    )
 
 
 def _messages(question: Question) -> list[Message]:
