@@ -260,7 +260,8 @@ class TestConvert:
         assert result.exit_code == 2
         assert "markdown" in result.stderr
         folder = lore("convert", str(knowledge / "pages"))
-        assert (folder.exit_code, "directory" in folder.stderr) == (2, True)
+        assert (folder.exit_code, "is not a file" in folder.stderr) == (2, True)
+        assert lore("convert", "/dev/zero", "--format", "text").exit_code == 2
         assert "code:python" in lore("convert", str(knowledge / "pages" / "keys.md"), "--format", "pyton").stderr
 
     def test_a_broken_file_is_a_message(self, lore: Lore, knowledge: Path) -> None:

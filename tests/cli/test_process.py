@@ -103,3 +103,20 @@ def test_errors_go_to_stderr(folder: Path, cache: Path) -> None:
     assert (process.returncode, out) == (2, "")
     assert err.startswith("Error: There is no index")
     assert "lore sync --all" in err
+
+
+@pytest.mark.parametrize("arguments", [["sources"], ["sources", "--json"], ["convert", "pages/keys.md"]])
+def test_an_output_that_cannot_be_written(folder: Path, cache: Path, arguments: list[str]) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    command = [sys.executable, "-m", "include.lore.cli", *arguments]
+    settings = {**os.environ, **environment(folder, cache), "PYTHONPATH": str(ROOT)}
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, cwd=folder, env=settings, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr) == (1, "Error: No space left on device.\n")
+
+
+def test_without_any_output(folder: Path, cache: Path) -> None:
+    line = f"{sys.executable} -m include.lore.cli convert pages/keys.md >&- 2>&-"
+    settings = {**os.environ, **environment(folder, cache), "PYTHONPATH": str(ROOT)}
+    assert subprocess.run(["sh", "-c", line], cwd=folder, env=settings).returncode == 0

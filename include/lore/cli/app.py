@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from include.lore.cli import ask, evaluate, ingest, system
-from include.lore.cli.output import show_error
+from include.lore.cli.output import message, show_error
 from include.lore.errors import ConfigurationError, LoreError
 
 __all__ = ["app"]
@@ -24,6 +26,8 @@ class LoreGroup(TyperGroup):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run, and end in SystemExit; a LoreError becomes a message."""
+        sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115  closed by who started us: nobody reads
+        sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a terminal of few characters must not end the command
         try:
@@ -31,6 +35,10 @@ class LoreGroup(TyperGroup):
         except LoreError as error:
             show_error(error)
             sys.exit(2 if isinstance(error, ConfigurationError) else 1)
+        except OSError as error:  # a reader that went away is handled above; here the disk is full, or the like
+            message(f"Error: {error.strerror or error}" + (f": {error.filename}" if error.filename else "."))
+            sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  what is left would fail again at exit
+            sys.exit(1)
 
 
 app = typer.Typer(

@@ -134,6 +134,8 @@ def convert(
         raise ConfigurationError(
             f"Unknown format {format_name!r}.", remedy=f"Did you mean {near[0]}?" if near else f"Known: {known}."
         )
+    if path.is_dir() or path.is_char_device() or path.is_block_device():  # a device may have no end; a pipe has one
+        raise ConfigurationError(f"{path} is not a file.", remedy="Name one file; `lore sync` reads whole folders.")
     try:
         data = path.read_bytes()
     except OSError as error:
