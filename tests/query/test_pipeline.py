@@ -149,7 +149,10 @@ class TestWithChatModel:
         assert (answer.found, answer.text) == (False, NOTHING_FOUND)
         assert answer.nearest
 
-    @pytest.mark.parametrize("reply", ["I looked everywhere. NOT_FOUND", "Sorry.\n\n**NOT_FOUND**.\n"])
+    @pytest.mark.parametrize(
+        "reply",
+        ["I looked everywhere. NOT_FOUND", "You answer it. Not_found", "not_found.", "Sorry.\n\n**NOT_FOUND**.\n"],
+    )
     def test_a_verdict_after_other_words_counts_too(self, reply: str) -> None:
         answer = Setup([PLAN], [reply]).ask()
         assert not answer.found

@@ -33,6 +33,9 @@ ANSWER_CHARACTERS = 20_000
 QUOTED_PASSAGES = 3
 QUOTED_CHARACTERS = 600
 
+REMINDER = "Answer from the sources. End every sentence with the number of its source in square brackets, like [1]."
+"""Small models follow what stands last."""
+
 NOTHING_FOUND = "The index holds nothing that answers this."
 EMPTY_INDEX = "The index is empty: nothing has been synced yet. Run `lore sync --all` first."
 NO_MODEL = (
@@ -42,8 +45,8 @@ NO_MODEL = (
 UNCITED = "*This answer cites no source. Check it against the pages before you rely on it.*"
 
 _SENTINEL = "NOT_FOUND"
-_SENTINEL_START = re.compile(r"[\s*_`\"'>#.\[(]*NOT[_ ]?FOUND\b")
-_LATE_SENTINEL = re.compile(r"(?:^|\s)[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*$")
+_SENTINEL_START = re.compile(r"[\s*_`\"'>#.\[(]*(?:(?i:NOT_FOUND)|NOT ?FOUND)\b")
+_LATE_SENTINEL = re.compile(r"(?:^|\s)[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*$", re.IGNORECASE)
 _DELIMITER = re.compile(r"<(?=\s*/?\s*(?:sources?|question)\b)", re.IGNORECASE)
 
 
@@ -101,7 +104,8 @@ def _place(chunk: Chunk) -> str:
 def _request(question: str, passages: Sequence[Hit]) -> str:
     share = SOURCES_CHARACTERS // max(1, len(passages))
     sources = "\n".join(_source(number, hit.chunk, share) for number, hit in enumerate(passages, start=1))
-    return f"<sources>\n{sources}\n</sources>\n\n<question>\n{_as_data(question)}\n</question>"
+    request = f"<sources>\n{sources}\n</sources>\n\n<question>\n{_as_data(question)}\n</question>"
+    return f"{request}\n\n{REMINDER}"
 
 
 def _source(number: int, chunk: Chunk, limit: int) -> str:
