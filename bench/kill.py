@@ -75,6 +75,7 @@ def environment(folder: Path, run: str) -> dict[str, str]:
     """Settings of one run."""
     return {
         "LORE_SOURCES_DIR": str(folder / "sources"),
+        "LORE_STORE": "lancedb",
         "LORE_INDEX_URI": str(folder / run / "index"),
         "LORE_STAGING_URI": str(folder / run / "staging"),
     }

@@ -36,7 +36,7 @@ def main() -> None:
 def measure(folder: Path) -> dict[str, Any]:
     """All figures. The bare embedder is timed before and after the sync, so that a noisy machine shows."""
     dataset = load_corpus()
-    settings = load_settings(index_uri=str(folder / "index"), chat_model="")
+    settings = load_settings(store="lancedb", index_uri=str(folder / "index"), chat_model="")
     embedder = make_embedder(settings)
     embedder.embed_query("loads the model")
     splitter = MarkdownSplitter(MarkdownSplitter.budget_for(embedder))

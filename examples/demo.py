@@ -34,6 +34,7 @@ def main() -> int:
     with GitHubServer(issues, comments, repository="tidewheel/tidewheel") as github:
         place = {
             "LORE_SOURCES_DIR": str(EXAMPLES / "sources"),
+            "LORE_STORE": "lancedb",  # whatever .env says
             "LORE_INDEX_URI": str(HOME / "index"),
             "LORE_STAGING_URI": str(HOME / "staging"),
             "LORE_GITHUB_BASE_URL": github.base_url,

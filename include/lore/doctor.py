@@ -57,6 +57,8 @@ def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
         update={"max_retries": 0, "timeout_seconds": min(settings.timeout_seconds, CALL_SECONDS)}
     )
     yield _guarded("github", lambda: check_github(settings))
+    if settings.store == "weaviate":
+        yield _guarded("weaviate", lambda: check_weaviate(settings))
     yield from _examine_models(settings)
 
 
@@ -155,6 +157,26 @@ def check_github(settings: Settings) -> Finding:
     return Finding("github", "ok", f"{settings.github_base_url}, {left:,} calls left this hour")
 
 
+def check_weaviate(settings: Settings) -> Finding:
+    """Is the server there, new enough and ready, and may the key write? A key for asking only need not."""
+    from include.lore.stores.weaviate_connection import MINIMUM_VERSION, WeaviateConnection
+    from include.lore.stores.weaviate_probe import probe
+    from include.lore.wiring import weaviate_server
+
+    connection = WeaviateConnection(weaviate_server(settings))
+    found = probe(connection, settings.weaviate_prefix)
+    detail = f"{connection.address}, version {'.'.join(map(str, found.version))}"
+    if found.version < MINIMUM_VERSION:
+        oldest = ".".join(map(str, MINIMUM_VERSION))
+        return Finding("weaviate", "problem", f"{detail}: too old", f"Install Weaviate {oldest} or newer.")
+    if not found.ready:
+        return Finding("weaviate", "problem", f"{detail}: not ready", "Look at the server's log.")
+    if found.refused:
+        remedy = "Enough for asking; a sync needs a key that may write."
+        return Finding("weaviate", "warning", f"{detail}: reads, but does not write: {found.refused}", remedy)
+    return Finding("weaviate", "ok", f"{detail}, reads and writes")
+
+
 def check_embedder(embedder: Embedder) -> Finding:
     """Does a real text become a vector of the promised length?"""
     vector = embedder.embed_query("Does this work?")
@@ -235,7 +257,8 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
     def index(embedder: Embedder) -> Finding:
         from include.lore.wiring import open_store
 
-        if "://" not in settings.index_uri and not Path(settings.index_uri).exists():
+        embedded = settings.store == "lancedb" and "://" not in settings.index_uri
+        if embedded and not Path(settings.index_uri).exists():
             return Finding("index", "warning", f"there is none at {settings.index_uri} yet", "Run: lore sync --all")
         return check_index(open_store(settings, embedder), embedder)
 

@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
@@ -30,6 +31,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sources_dir: Path = Field(Path("dags/sources"), description="Folder of the declarations")
+    store: Literal["lancedb", "weaviate"] = Field(
+        "lancedb", description='"lancedb" (a folder of this machine) or "weaviate" (a server)'
+    )
     index_uri: str = Field(".lore/index", description="Folder of the embedded index (LanceDB)")
     staging_uri: str = Field(".lore/staging", description="Where a sync puts shards: a folder, s3://…, gs://…")
     cache_dir: Path = Field(Path(".lore/cache"), description="Folder for what can be made again (the built model)")
@@ -50,6 +54,23 @@ class Settings(BaseModel):
         None, description="Token for GitHub, public repositories need none; also GITHUB_TOKEN"
     )
     github_base_url: str = Field("https://api.github.com", description="GitHub's API, or a GitHub Enterprise one")
+
+    weaviate_url: str | None = Field(None, description="Weaviate's address: http://HOST:PORT, https://HOST")
+    weaviate_grpc_host: str | None = Field(None, description="Host of its gRPC port, where it is another one")
+    weaviate_grpc_port: int | None = Field(None, gt=0, le=65_535, description="Its gRPC port; default 50051, Cloud 443")
+    weaviate_api_key: SecretStr | None = Field(None, description="Key for Weaviate, unless access is anonymous")
+    weaviate_headers: SecretStr | None = Field(None, description="More headers for each call, as a JSON object")
+    weaviate_prefix: str = Field(
+        "Lore", pattern="^[A-Z][A-Za-z0-9_]*$", description="Beginning of the names of its collections: one index each"
+    )
+    weaviate_replication_factor: int = Field(1, gt=0, description="Copies of each object, when collections are made")
+    weaviate_vector_index: Literal["hnsw", "flat", "dynamic"] = Field(
+        "hnsw", description="Kind of vector index, when collections are made"
+    )
+    weaviate_quantization: Literal["none", "rq", "bq"] = Field(
+        "none", description="How vectors are compressed in memory, when collections are made"
+    )
+    weaviate_title_weight: float = Field(0.0, ge=0, description="How much more words of the title count by keyword")
 
     embedding_dimensions: int | None = Field(None, gt=0, description="Shorten OpenAI embeddings to this many numbers")
     chunk_characters: int | None = Field(None, ge=200, description="Budget of a chunk; default from the embedder")

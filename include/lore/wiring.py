@@ -5,12 +5,20 @@ Every import of an implementation is inside the function that needs it, so that 
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from include.lore.declarations import Declaration, FilesDeclaration, GitHubIssuesDeclaration, SlackExportDeclaration
 from include.lore.errors import ConfigurationError
 from include.lore.ingest.sync import Sync
 from include.lore.protocols import ChatModel, Embedder, Index, Reranker, Source, Splitter, Store
 from include.lore.query.pipeline import Pipeline
 from include.lore.settings import Settings
+
+if TYPE_CHECKING:
+    from include.lore.stores.weaviate import WeaviateStore
+    from include.lore.stores.weaviate_connection import WeaviateServer
 
 __all__ = [
     "make_chat_model",
@@ -21,6 +29,8 @@ __all__ = [
     "make_splitter",
     "make_sync",
     "open_store",
+    "open_weaviate",
+    "weaviate_server",
 ]
 
 DEFAULT_COHERE_MODEL = "rerank-v4.0-pro"
@@ -100,9 +110,44 @@ def make_splitter(settings: Settings, embedder: Embedder) -> Splitter:
 
 def open_store(settings: Settings, embedder: Embedder) -> Store:
     """The index, made on first use. Raises IndexMismatchError when it holds another embedder's vectors."""
+    if settings.store == "weaviate":
+        return open_weaviate(settings, embedder)
     from include.lore.stores.lancedb import LanceStore
 
     return LanceStore(settings.index_uri, embedder_name=embedder.name, dimensions=embedder.dimensions)
+
+
+def weaviate_server(settings: Settings) -> WeaviateServer:
+    """The Weaviate server that the settings name. Raises ConfigurationError where they name none."""
+    from include.lore.stores.weaviate_connection import WeaviateServer
+
+    if not settings.weaviate_url:
+        raise ConfigurationError("LORE_STORE is weaviate, but no server is named.", remedy="Set LORE_WEAVIATE_URL.")
+    return WeaviateServer(
+        settings.weaviate_url,
+        grpc_host=settings.weaviate_grpc_host or "",
+        grpc_port=settings.weaviate_grpc_port,
+        api_key=_secret(settings.weaviate_api_key),
+        headers=_headers(_secret(settings.weaviate_headers)),
+        timeout=settings.timeout_seconds,
+    )
+
+
+def open_weaviate(settings: Settings, embedder: Embedder) -> WeaviateStore:
+    """The index on a Weaviate server; raises what `WeaviateStore` does."""
+    from include.lore.stores.weaviate import WeaviateStore
+    from include.lore.stores.weaviate_schema import Shape
+
+    return WeaviateStore(
+        weaviate_server(settings),
+        embedder_name=embedder.name,
+        dimensions=embedder.dimensions,
+        prefix=settings.weaviate_prefix,
+        shape=Shape(
+            settings.weaviate_replication_factor, settings.weaviate_vector_index, settings.weaviate_quantization
+        ),
+        title_weight=settings.weaviate_title_weight,
+    )
 
 
 def make_source(declaration: Declaration, settings: Settings) -> Source:
@@ -166,3 +211,16 @@ def _secret(value: object) -> str | None:
     from pydantic import SecretStr
 
     return value.get_secret_value() if isinstance(value, SecretStr) else None
+
+
+def _headers(text: str | None) -> Mapping[str, str]:
+    """The headers in a JSON object; they may be secrets, so that the error does not repeat them."""
+    try:
+        headers = json.loads(text or "{}")
+    except ValueError:
+        headers = None
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise ConfigurationError(
+            "LORE_WEAVIATE_HEADERS is not a JSON object of texts.", remedy='Write it as {"Name": "value"}.'
+        )
+    return headers

@@ -185,6 +185,37 @@ def test_connections_go_before_the_environment(project: Project, monkeypatch: py
 @pytest.mark.parametrize(
     ("connection", "expected"),
     [
+        (
+            {"host": "weaviate", "port": 8080, "extra": {"token": "from-token", "grpc_port": "50051"}},
+            ("http://weaviate:8080", None, 50051, "from-token"),
+        ),
+        (
+            {"host": "x.org", "password": "from-password", "extra": {"http_secure": True, "grpc_host": "grpc-x.org"}},
+            ("https://x.org", "grpc-x.org", None, "from-password"),
+        ),
+        (
+            {"host": "https://x.org", "extra": {"api_key": "from-api-key"}},
+            ("https://x.org", None, None, "from-api-key"),
+        ),
+        ({}, ("http://from-environment:8080", None, None, "key-from-environment")),
+    ],
+)
+def test_the_weaviate_connection_is_read_as_airflows_provider_writes_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch, connection: dict[str, object], expected: tuple[object, ...]
+) -> None:
+    from include.lore.orchestration.connections import settings_in_airflow
+
+    monkeypatch.setenv("LORE_WEAVIATE_URL", "http://from-environment:8080")
+    monkeypatch.setenv("LORE_WEAVIATE_API_KEY", "key-from-environment")
+    monkeypatch.setenv("AIRFLOW_CONN_WEAVIATE_DEFAULT", json.dumps({"conn_type": "weaviate", **connection}))
+    settings = settings_in_airflow()
+    key = settings.weaviate_api_key and settings.weaviate_api_key.get_secret_value()
+    assert (settings.weaviate_url, settings.weaviate_grpc_host, settings.weaviate_grpc_port, key) == expected
+
+
+@pytest.mark.parametrize(
+    ("connection", "expected"),
+    [
         ({"host": "127.0.0.1", "port": 8080, "schema": "http"}, "http://127.0.0.1:8080"),
         ({"host": "ghe.example.com", "port": 8443}, "https://ghe.example.com:8443"),
         ({"host": "https://ghe.example.com/api/v3"}, "https://ghe.example.com/api/v3"),

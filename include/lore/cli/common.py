@@ -33,6 +33,8 @@ def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> 
 
 def index_exists(settings: Settings) -> bool:
     """Whether there is an index to read; opening one makes it, which a command that reads should not do."""
+    if settings.store == "weaviate":  # opened without making anything
+        return True
     return "://" in settings.index_uri or Path(settings.index_uri).exists()
 
 

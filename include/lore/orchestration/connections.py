@@ -6,12 +6,16 @@
 | `cohere_default` | API key  | another address of the API   |
 | `github_default` | token    | GitHub's API, or Enterprise  |
 
+`weaviate_default` is read as Airflow's own Weaviate provider writes it: host, port, and in extra `http_secure`,
+`grpc_host`, `grpc_port`, `additional_headers` and the API key as `token` or `api_key`; the password does too.
+
 Only tasks may call this: while DAG files are parsed no connection is read. A connection's password is masked in task
 logs by Airflow itself, and nothing here is logged.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Connection
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["settings_in_airflow"]
 
+WEAVIATE_CONNECTION = "weaviate_default"
 CONNECTIONS = {
     "openai_default": ("openai_api_key", "openai_base_url"),
     "cohere_default": ("cohere_api_key", "cohere_base_url"),
@@ -36,7 +41,7 @@ def settings_in_airflow() -> Settings:
 
     Raises ConfigurationError as `load_settings` does.
     """
-    overrides: dict[str, Any] = dict(_overrides())
+    overrides: dict[str, Any] = {**dict(_overrides()), **dict(_weaviate())}
     return load_settings(**overrides)
 
 
@@ -52,6 +57,25 @@ def _overrides() -> Iterator[tuple[str, str]]:
             yield url_field, url
 
 
+def _weaviate() -> Iterator[tuple[str, object]]:
+    """Settings from the fields of `weaviate_default`; TLS is that of the address, also for gRPC."""
+    try:
+        connection = Connection.get(WEAVIATE_CONNECTION)
+    except AirflowNotFoundException:
+        return
+    extra = connection.extra_dejson
+    if connection.host:
+        secure = extra.get("http_secure") in (True, "true", "True")
+        yield "weaviate_url", _address(connection, default="https" if secure else "http")
+    if key := extra.get("api_key") or extra.get("token") or connection.password:
+        yield "weaviate_api_key", key
+    for field in ("grpc_host", "grpc_port"):
+        if extra.get(field):
+            yield f"weaviate_{field}", extra[field]
+    if extra.get("additional_headers"):
+        yield "weaviate_headers", json.dumps(extra["additional_headers"])
+
+
 def _base_url(connection: Connection) -> str:
     """The host as an address, or `base_url` from extra, where the OpenAI provider keeps it too."""
     extra = connection.extra_dejson
@@ -59,7 +83,13 @@ def _base_url(connection: Connection) -> str:
     given = extra.get("base_url") or (client.get("base_url") if isinstance(client, dict) else "")
     if not connection.host:
         return given if isinstance(given, str) else ""
-    if "://" in connection.host:
-        return connection.host
-    scheme = connection.schema if connection.schema in ("http", "https") else "https"
-    return f"{scheme}://{connection.host}" + (f":{connection.port}" if connection.port else "")
+    return _address(connection, default="https")
+
+
+def _address(connection: Connection, *, default: str) -> str:
+    """The host as an address; `default` is the scheme where none is given."""
+    host = connection.host or ""
+    if "://" in host:
+        return host
+    scheme = connection.schema if connection.schema in ("http", "https") else default
+    return f"{scheme}://{host}" + (f":{connection.port}" if connection.port else "")

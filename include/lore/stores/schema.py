@@ -107,7 +107,7 @@ def _document_row(entry: Entry, pending: bool) -> dict[str, object]:
         "title": clean(document.title),
         "text": clean(document.text),
         "format": clean(document.format),
-        "updated_at": _utc(document.updated_at),
+        "updated_at": utc(document.updated_at),
         "metadata": metadata,
         "audiences": [clean(audience) for audience in document.audiences],
         "fingerprint": "" if pending else clean(entry.fingerprint),
@@ -140,7 +140,7 @@ def _chunk_row(chunk: Chunk) -> dict[str, object]:
         "start": chunk.start,
         "end": chunk.end,
         "audiences": [clean(audience) for audience in chunk.audiences],
-        "updated_at": _utc(chunk.updated_at),
+        "updated_at": utc(chunk.updated_at),
         "keywords": clean(chunk.passage),
         "content_hash": chunk.content_hash,
     }
@@ -154,7 +154,7 @@ def to_documents(table: pa.Table) -> list[Document]:
             | {
                 "metadata": json.loads(row["metadata"]),
                 "audiences": tuple(row["audiences"]),
-                "updated_at": _utc(row["updated_at"]),
+                "updated_at": utc(row["updated_at"]),
             }
         )
         for row in table.select(DOCUMENT_COLUMNS).to_pylist()
@@ -169,7 +169,7 @@ def to_chunks(table: pa.Table) -> list[Chunk]:
             | {
                 "headings": tuple(row["headings"]),
                 "audiences": tuple(row["audiences"]),
-                "updated_at": _utc(row["updated_at"]),
+                "updated_at": utc(row["updated_at"]),
             }
         )
         for row in table.select(CHUNK_COLUMNS).to_pylist()
@@ -185,7 +185,7 @@ def to_vectors(table: pa.Table) -> Matrix:
 
 def state_value(state: SourceState) -> dict[str, object]:
     """A source's state as JSON values."""
-    synced_at = _utc(state.synced_at)
+    synced_at = utc(state.synced_at)
     return {
         "source_id": state.source_id,
         "cursor": state.cursor,
@@ -235,7 +235,7 @@ def slices(values: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield values[start : start + size]
 
 
-def _utc(moment: datetime | None) -> datetime | None:
+def utc(moment: datetime | None) -> datetime | None:
     """The moment in UTC; one without a zone is taken to be in UTC already."""
     if moment is None:
         return None

@@ -1,0 +1,205 @@
+"""The collections of a Weaviate index: what each property is, how it is indexed, and how rows become our nouns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from include.lore.errors import StoreError
+from include.lore.stores.schema import CHUNK_COLUMNS, DOCUMENT_COLUMNS, clean, utc
+from include.lore.stores.weaviate_words import index_words
+from include.lore.types import Chunk, Document, Entry
+
+if TYPE_CHECKING:
+    from include.lore.types import Vector
+
+SCHEMA_NUMBER = 1
+"""Raised whenever a property changes its meaning: an index of another number is not opened."""
+
+VECTOR_NAME = "default"
+
+VectorIndex: TypeAlias = Literal["hnsw", "flat", "dynamic"]
+Quantization: TypeAlias = Literal["none", "rq", "bq"]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property. Text that is filtered by is one token; text that is searched is split at spaces, see `words`."""
+
+    name: str
+    type: str = "text"
+    filterable: bool = False
+    searchable: bool = False
+
+    @property
+    def tokenization(self) -> str | None:
+        """How Weaviate splits the text: None for other types."""
+        if not self.type.startswith("text"):
+            return None
+        return "whitespace" if self.searchable else "field"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is chosen by settings when the collections are made, and cannot be changed by us later."""
+
+    replication_factor: int = 1
+    vector_index: VectorIndex = "hnsw"
+    quantization: Quantization = "none"
+
+
+DOCUMENTS = (
+    Property("document_id"),
+    Property("source_id", filterable=True),
+    Property("url"),
+    Property("title"),
+    Property("text"),
+    Property("format"),
+    Property("updated_at"),
+    Property("metadata"),
+    Property("audiences", "text[]"),
+    Property("fingerprint"),
+    Property("chunk_count", "int", filterable=True),
+)
+"""`fingerprint` is "" while a write is under way. `chunk_count` is how many chunks there must be: it is
+summed up, which Weaviate does over an index only."""
+
+CHUNKS = (
+    Property("chunk_id"),
+    Property("document_id"),
+    Property("document_key", "uuid", filterable=True),
+    Property("source_id", filterable=True),
+    Property("url"),
+    Property("title"),
+    Property("headings", "text[]"),
+    Property("text"),
+    Property("summary"),
+    Property("position", "int"),
+    Property("start", "int"),
+    Property("end", "int"),
+    Property("audiences", "text[]", filterable=True),
+    Property("updated_at"),
+    Property("content_hash", filterable=True),
+    Property("checksum"),
+    Property("words", searchable=True),
+    Property("title_words", searchable=True),
+)
+"""`words` and `title_words` are what keyword search reads: the stems of the passage and of its title alone."""
+
+STATE = (Property("key"), Property("value"))
+"""Key → JSON: the manifest and the state of each source."""
+
+CHUNK_PROPERTIES = ["chunk_id", *CHUNK_COLUMNS[1:]]
+DOCUMENT_PROPERTIES = ["document_id", *DOCUMENT_COLUMNS[1:]]
+
+
+def key_of(text: str) -> UUID:
+    """The object id of a document or state: its own id is text of any form."""
+    return uuid5(NAMESPACE_URL, clean(text))
+
+
+def chunk_key(chunk_id: str) -> UUID:
+    """The object id of a chunk: its own, where that is a UUID."""
+    try:
+        return UUID(chunk_id)
+    except ValueError:
+        return key_of(chunk_id)
+
+
+def document_properties(entry: Entry) -> dict[str, Any]:
+    """A document as properties. Raises StoreError for metadata that are not JSON values."""
+    document = entry.document
+    try:
+        metadata = json.dumps(dict(document.metadata))
+    except (TypeError, ValueError) as error:
+        raise StoreError(
+            f"The metadata of document {document.id!r} is not made of JSON values: {error}.",
+            remedy="The source that made the document must turn them into text or numbers.",
+        ) from error
+    return {
+        "document_id": clean(document.id),
+        "source_id": clean(document.source_id),
+        "url": clean(document.url),
+        "title": clean(document.title),
+        "text": clean(document.text),
+        "format": clean(document.format),
+        "updated_at": _moment(document.updated_at),
+        "metadata": metadata,
+        "audiences": [clean(audience) for audience in document.audiences],
+        "fingerprint": clean(entry.fingerprint),
+        "chunk_count": len(entry.chunks),
+    }
+
+
+def chunk_properties(chunk: Chunk, vector: Vector) -> dict[str, Any]:
+    """A chunk as properties; `checksum` covers all of them and the vector."""
+    properties: dict[str, Any] = {
+        "chunk_id": clean(chunk.id),
+        "document_id": clean(chunk.document_id),
+        "document_key": str(key_of(chunk.document_id)),
+        "source_id": clean(chunk.source_id),
+        "url": clean(chunk.url),
+        "title": clean(chunk.title),
+        "headings": [clean(heading) for heading in chunk.headings],
+        "text": clean(chunk.text),
+        "summary": clean(chunk.summary),
+        "position": chunk.position,
+        "start": chunk.start,
+        "end": chunk.end,
+        "audiences": [clean(audience) for audience in chunk.audiences],
+        "updated_at": _moment(chunk.updated_at),
+        "content_hash": chunk.content_hash,
+        "words": index_words(chunk.passage),
+        "title_words": index_words(chunk.title),
+    }
+    stored = json.dumps(properties, sort_keys=True).encode() + vector.tobytes()
+    return properties | {"checksum": sha256(stored).hexdigest()}
+
+
+def to_document(row: Mapping[str, Any]) -> Document:
+    """The document of a row with `DOCUMENT_PROPERTIES`; Weaviate leaves out what is empty."""
+    return Document(
+        id=row["document_id"],
+        source_id=row["source_id"],
+        url=row.get("url") or "",
+        title=row.get("title") or "",
+        text=row.get("text") or "",
+        format=row["format"],
+        updated_at=_to_moment(row.get("updated_at")),
+        metadata=json.loads(row["metadata"]),
+        audiences=tuple(row.get("audiences") or ()),
+    )
+
+
+def to_chunk(row: Mapping[str, Any]) -> Chunk:
+    """The chunk of a row with `CHUNK_PROPERTIES`."""
+    return Chunk(
+        id=row["chunk_id"],
+        document_id=row["document_id"],
+        source_id=row["source_id"],
+        url=row.get("url") or "",
+        title=row.get("title") or "",
+        headings=tuple(row.get("headings") or ()),
+        text=row.get("text") or "",
+        position=int(row["position"]),
+        start=int(row["start"]),
+        end=int(row["end"]),
+        summary=row.get("summary") or "",
+        audiences=tuple(row.get("audiences") or ()),
+        updated_at=_to_moment(row.get("updated_at")),
+    )
+
+
+def _moment(moment: datetime | None) -> str:
+    """The moment as ISO text in UTC, exact to the microsecond; "" for none."""
+    in_utc = utc(moment)
+    return in_utc.isoformat() if in_utc else ""
+
+
+def _to_moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,66 @@
+"""Words as Weaviate indexes them: Weaviate splits texts but has no stemmer, so the stems are made here.
+
+The steps are those of the LanceDB index (letters and digits, lower case, English stop words and stems, accents folded,
+nothing over 40 characters), so that both stores find the same chunks by keyword and rank them alike.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+from typing import Protocol
+
+__all__ = ["index_words"]
+
+LONGEST_WORD = 40
+WORD = re.compile(r"[^\W_]+")
+STOP_WORD_LIST = """
+a about above after again against all am an and any are as at be because been before being below between both
+but by can did do does doing don down during each few for from further had has have having he her here hers herself
+him himself his how i if in into is it its itself just me more most my myself no nor not now of off on once only or
+other our ours ourselves out over own s same she should so some such t than that the their theirs them themselves
+then there these they this those through to too under until up very was we were what when where which while who
+whom why will with you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(STOP_WORD_LIST.split())
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802  the package's own name
+
+
+def index_words(text: str) -> str:
+    """The stems of a text in order, separated by spaces; "" where there are only stop words and signs."""
+    return " ".join(stem for word in WORD.findall(text) if (stem := _stem(word)))
+
+
+@lru_cache(maxsize=100_000)
+def _stem(word: str) -> str:
+    """The stem of a word, or "" for one that is not indexed."""
+    word = word.lower()
+    if len(word) > LONGEST_WORD or word in STOP_WORDS:
+        return ""
+    with _stemming:  # a stemmer keeps the word that it works on
+        stem = _stemmer().stemWord(word)
+    return _fold(stem)
+
+
+def _fold(word: str) -> str:
+    """The word without accents."""
+    if word.isascii():
+        return word
+    decomposed = unicodedata.normalize("NFD", word)
+    return unicodedata.normalize("NFC", "".join(sign for sign in decomposed if not unicodedata.combining(sign)))
+
+
+_stemming = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> _Stemmer:
+    import snowballstemmer
+
+    stemmer: _Stemmer = snowballstemmer.stemmer("english")
+    return stemmer

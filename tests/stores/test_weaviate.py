@@ -1,0 +1,310 @@
+"""The server store on a real server, held to the contract, and what is its own: schema, rights, limits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from pydantic import SecretStr
+
+from include.lore.doctor import Finding, check_weaviate
+from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
+from include.lore.settings import Settings
+from include.lore.stores.weaviate import WeaviateStore
+from include.lore.stores.weaviate_connection import WeaviateServer
+from include.lore.stores.weaviate_rows import Row, insert
+from include.lore.stores.weaviate_schema import Shape
+from include.lore.types import Counts, SourceState
+from tests.contracts.store import DIMENSIONS, StoreContract, embed, held, make_entry, texts
+from tests.servers.weaviate import WRITER, Address, client_of, names_at, remove
+
+pytestmark = pytest.mark.xdist_group("weaviate")
+
+
+def open_at(address: Address, **changes: object) -> WeaviateStore:
+    options = {"embedder_name": "fake:words", "dimensions": DIMENSIONS, "prefix": address.prefix}
+    return WeaviateStore(address.server, **(options | changes))  # type: ignore[arg-type]
+
+
+def open_store(address: str) -> WeaviateStore:
+    return open_at(Address.parse(address))
+
+
+class TestWeaviateStore(StoreContract):
+    opener = "tests.stores.test_weaviate:open_store"
+
+    @pytest.fixture
+    def address(self, weaviate_index: Address) -> str:
+        return str(weaviate_index)
+
+
+# ------------------------------------------------------------------------------------------------------ what is made
+
+
+def test_reading_makes_nothing_on_the_server(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.search("x", embed("x"), 5, 0.5)
+    store.count()
+    store.optimize()
+    store.states()
+    store.delete("fake", ["fake:a"])
+    assert names_at(weaviate_index) == set()
+
+
+def test_importing_the_store_loads_neither_the_client_nor_numpy() -> None:
+    heavy = "weaviate", "grpc", "httpx", "numpy"
+    code = f"import sys, include.lore.stores.weaviate; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("url", ["", "host", "ftp://host", "http://", "http://host:port", "http://host/path"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="LORE_WEAVIATE_URL"):
+        WeaviateStore(WeaviateServer(url), embedder_name="fake:words", dimensions=DIMENSIONS)
+
+
+@pytest.mark.parametrize(("name", "dimensions"), [("other:model", DIMENSIONS), ("fake:words", 32)])
+def test_an_index_of_another_embedder_is_refused_and_left_alone(
+    weaviate_index: Address, name: str, dimensions: int
+) -> None:
+    entry = make_entry("a", ["text"])
+    other = {"embedder_name": name, "dimensions": dimensions}
+    early = open_at(weaviate_index, **other)  # there is nothing yet to disagree with
+    open_at(weaviate_index).replace([entry])
+    with pytest.raises(IndexMismatchError) as caught:
+        open_at(weaviate_index, **other)
+    for part in ("fake:words", name, str(DIMENSIONS), str(dimensions), "LORE_WEAVIATE_PREFIX", "lore sync --all"):
+        assert part in str(caught.value)
+    with pytest.raises(IndexMismatchError):
+        early.replace([make_entry("b", [])])
+    with pytest.raises(IndexMismatchError):
+        early.count()
+    held(open_at(weaviate_index), [entry])
+
+
+@pytest.mark.parametrize(("index", "quantization"), [("hnsw", "rq"), ("hnsw", "bq"), ("flat", "none"), ("flat", "bq")])
+def test_index_and_quantization_are_what_was_set(weaviate_index: Address, index: str, quantization: str) -> None:
+    entry = make_entry("a", ["one thing", "another thing"])
+    store = open_at(weaviate_index, shape=Shape(1, index, quantization))  # type: ignore[arg-type]
+    store.replace([entry])
+    held(store, [entry])
+    assert texts(store.search("another", embed("another"), 1, 0.5)) == ["another thing"]
+    open_at(weaviate_index, shape=Shape(1, index, quantization)).replace([entry])  # type: ignore[arg-type]
+    differing = open_at(weaviate_index)  # who only reads is not told
+    assert differing.count() == Counts(1, 2, 2)
+    if (index, quantization) != ("hnsw", "none"):
+        with pytest.raises(IndexMismatchError) as caught:
+            differing.replace([entry])
+        assert f"vector index is {index}" in str(caught.value) or f"quantization is {quantization}" in str(caught.value)
+
+
+def test_a_schema_that_differs_is_named_field_by_field(weaviate_index: Address) -> None:
+    from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances
+
+    open_at(weaviate_index).replace([make_entry("a", ["text"])])
+    name = f"{weaviate_index.prefix}Chunks_1"
+    with client_of(weaviate_index) as client:
+        client.alias.delete(alias_name=f"{weaviate_index.prefix}Chunks")
+        client.collections.delete(name)
+        client.collections.create(
+            name,
+            properties=[
+                Property(name="words", data_type=DataType.TEXT, tokenization=Tokenization.WORD, index_searchable=False),
+                Property(name="source_id", data_type=DataType.TEXT, index_filterable=False),
+                Property(name="position", data_type=DataType.NUMBER),
+            ],
+            vector_config=Configure.Vectors.self_provided(
+                name="default", vector_index_config=Configure.VectorIndex.hnsw(distance_metric=VectorDistances.DOT)
+            ),
+        )
+    with pytest.raises(IndexMismatchError) as caught:
+        open_at(weaviate_index)
+    for part in (
+        f"{name}: words.indexSearchable is False, not True",
+        f"{name}: words.tokenization is word, not whitespace",
+        f"{name}: source_id.indexFilterable is False, not True",
+        f"{name}: position.dataType is number, not int",
+        f"{name}: checksum is missing",
+        f"{name}: stopwords.preset is en, not none",
+        f"{name}: vector default.distance is dot, not cosine",
+        "lore sync --all",
+    ):
+        assert part in str(caught.value)
+
+
+def test_a_collection_that_is_gone_is_named(weaviate_index: Address) -> None:
+    open_at(weaviate_index).replace([make_entry("a", ["text"])])
+    with client_of(weaviate_index) as client:
+        client.collections.delete(f"{weaviate_index.prefix}Documents")
+    with pytest.raises(StoreError, match=r"Documents .* is gone.*LORE_WEAVIATE_PREFIX"):
+        open_at(weaviate_index)
+
+
+def test_an_index_that_is_removed_meanwhile_is_made_again(weaviate_index: Address) -> None:
+    entry, reader, writer = make_entry("a", ["text"]), open_at(weaviate_index), open_at(weaviate_index)
+    writer.replace([entry])
+    assert reader.count() == Counts(1, 1, 1)
+    remove(weaviate_index)
+    with pytest.raises(StoreError) as caught:
+        reader.count()
+    assert caught.value.retryable
+    assert reader.count() == Counts(0, 0, 0)
+    writer.replace([entry])
+    held(reader, [entry])
+
+
+# ----------------------------------------------------------------------------------------------------------- limits
+
+
+def test_a_document_may_have_more_chunks_than_one_query_gives(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    large, small = make_entry("large", [f"passage {number}" for number in range(10_050)]), make_entry("small", ["x"])
+    store.replace([large, small])
+    assert store.count() == Counts(2, 10_051, 10_051)
+    assert store.chunks("fake:large") == list(large.chunks)
+    shorter = make_entry("large", [f"passage {number}" for number in range(10_045)])
+    store.replace([shorter])
+    assert store.count() == Counts(2, 10_046, 10_046)
+    assert store.delete("fake", ["fake:large"]) == 1
+    held(store, [small])
+
+
+def test_a_document_that_the_server_does_not_take_is_named_and_the_others_are_stored(weaviate_index: Address) -> None:
+    """The server of the tests takes messages of 6 MB."""
+    store = open_at(weaviate_index)
+    good, other = make_entry("good", ["good"]), make_entry("other", ["other"])
+    store.replace([good, make_entry("huge", ["was small"])])
+    huge = make_entry("huge", ["still small", "x" * 7_000_000], fingerprint="2")
+    with pytest.raises(StoreError) as caught:
+        store.replace([other, huge])
+    assert "fake:huge" in str(caught.value)
+    assert "fake:other" not in str(caught.value)
+    assert not caught.value.retryable
+    assert store.fingerprints("fake") == {"fake:good": "1", "fake:other": "1", "fake:huge": "1"}
+    assert "was small" in [chunk.text for chunk in store.chunks("fake:huge")]
+
+
+def test_one_object_that_is_refused_does_not_take_the_others_with_it(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.replace([make_entry("a", ["one"])])
+    with client_of(weaviate_index) as client:
+        chunks = client.collections.use(f"{weaviate_index.prefix}Chunks")
+        rows = [
+            Row(f"d{number}", uuid4(), {"chunk_id": str(number)}, np.ones(DIMENSIONS - number % 2, np.float32))
+            for number in range(4)
+        ]
+        refused = insert(chunks, rows)
+        assert [failure.document_id for failure in refused] == ["d1", "d3"]
+        assert all("vector" in failure.reason for failure in refused)
+        assert chunks.aggregate.over_all(total_count=True).total_count == 3
+
+
+# ------------------------------------------------------------------------------------------------------------ search
+
+
+def test_searches_side_by_side_find_what_each_finds_alone(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.replace([make_entry(f"d{number}", [f"topic{number % 7} words{number}"]) for number in range(60)])
+
+    def found(number: int) -> list[tuple[str, float]]:
+        hits = store.search(f"topic{number % 7}", embed(f"topic{number % 7}"), 20, 0.5)
+        return [(hit.chunk.id, hit.score) for hit in hits]
+
+    alone = [found(number) for number in range(7)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(found, range(56))) == alone * 8
+
+
+def test_an_audience_is_compared_to_the_letter(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.replace(
+        [make_entry("a", ["secret plan"], audiences=("team ",)), make_entry("b", ["plan"], audiences=("Team",))]
+    )
+    for alpha in (0.0, 0.5, 1.0):
+        assert store.search("plan", embed("plan"), 5, alpha, audiences=("team",)) == []
+        assert len(store.search("plan", embed("plan"), 5, alpha, audiences=("team ", "Team"))) == 2
+
+
+def test_words_of_the_title_count_as_much_as_is_set(weaviate_index: Address) -> None:
+    entries = [
+        make_entry("title", ["much about other things here"], title="Backups"),
+        make_entry("text", ["backups " * 3]),
+    ]
+    open_at(weaviate_index).replace(entries)
+
+    def best(weight: float) -> str:
+        return open_at(weaviate_index, title_weight=weight).search("backup", None, 5, 0.0)[0].chunk.document_id
+
+    assert (best(0.0), best(9.0)) == ("fake:text", "fake:title")
+
+
+def test_a_document_without_direction_does_not_disturb(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    entry = make_entry("zero", ["overnight"])
+    store.replace([make_entry("a", ["text"]), replace(entry, vectors=entry.vectors * 0)])
+    hits = store.search("overnight", embed("text"), 5, 0.5)
+    assert {hit.chunk.text: hit.vector_score for hit in hits}["overnight"] == 0.0
+    assert "text" in texts(hits)
+
+
+# ------------------------------------------------------------------------------------------------------------ rights
+
+
+def test_a_key_that_may_only_read_asks_and_never_writes(weaviate_index: Address, reader_key: str) -> None:
+    entry = make_entry("a", ["Deployments were running"])
+    reading = weaviate_index.but(api_key=reader_key)
+    assert open_at(reading).count() == Counts(0, 0, 0)
+    with pytest.raises(StoreError, match="LORE_WEAVIATE_API_KEY"):
+        open_at(reading).replace([entry])
+    assert names_at(weaviate_index) == set()
+    open_at(weaviate_index).replace([entry])
+    reader = open_at(reading)
+    held(reader, [entry])
+    assert texts(reader.search("deployed", embed("deployed"), 5, 0.5)) == ["Deployments were running"]
+    for write in (
+        lambda: reader.replace([make_entry("b", ["b"])]),
+        lambda: reader.delete("fake", ["fake:a"]),
+        lambda: reader.save_state(SourceState("fake")),
+    ):
+        with pytest.raises(StoreError) as caught:
+            write()
+        assert not caught.value.retryable
+        assert reader_key not in str(caught.value)
+        assert "role" in caught.value.remedy
+    held(open_at(weaviate_index), [entry])
+
+
+def test_a_key_that_syncs_needs_no_more_than_the_rights_in_the_readme(weaviate_index: Address, writer_key: str) -> None:
+    store = open_at(weaviate_index.but(api_key=writer_key))
+    entries = [make_entry("a", ["one", "two"]), make_entry("b", ["three"])]
+    store.replace(entries)
+    store.replace([make_entry("a", ["one"])])
+    store.save_state(SourceState("fake"))
+    assert store.delete("fake", ["fake:b"]) == 1
+    held(store, [make_entry("a", ["one"])])
+
+
+def test_the_doctor_names_version_and_rights(weaviate_index: Address, reader_key: str, writer_key: str) -> None:
+    def examined(key: str) -> Finding:
+        return check_weaviate(
+            Settings(
+                store="weaviate",
+                weaviate_url=weaviate_index.url,
+                weaviate_grpc_port=weaviate_index.grpc_port,
+                weaviate_api_key=SecretStr(key),
+                weaviate_prefix=weaviate_index.prefix,
+            )
+        )
+
+    assert examined(WRITER).status == examined(writer_key).status == "ok"
+    assert "version 1." in examined(WRITER).detail
+    finding = examined(reader_key)
+    assert (finding.status, "does not write" in finding.detail) == ("warning", True)
+    with pytest.raises(StoreError, match="LORE_WEAVIATE_API_KEY"):
+        examined("wrong-key")
+    assert names_at(weaviate_index) == set()

@@ -1,0 +1,175 @@
+"""Weaviate refuses, is away, answers late or is cut off: an error in words, and nothing lost or doubled."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+
+from include.lore.errors import ConfigurationError, LoreError, StoreError
+from include.lore.stores.weaviate import WeaviateStore
+from include.lore.stores.weaviate_connection import WeaviateServer
+from include.lore.types import Counts
+from tests.contracts.store import DIMENSIONS, embed, held, make_entry
+from tests.servers.faults import Proxy, failing_grpc, failing_rest
+from tests.servers.weaviate import Address, Process
+from tests.stores.test_weaviate import open_at
+
+pytestmark = pytest.mark.xdist_group("weaviate")
+
+SECRET = "the-secret-key"
+
+
+def open_on(url: str, grpc_port: int = 1, timeout: float = 1.0, api_key: str | None = SECRET) -> WeaviateStore:
+    server = WeaviateServer(url, grpc_port=grpc_port, api_key=api_key, timeout=timeout)
+    return WeaviateStore(server, embedder_name="fake:words", dimensions=DIMENSIONS)
+
+
+@pytest.mark.parametrize(
+    ("status", "retryable", "remedy"),
+    [
+        (401, False, "LORE_WEAVIATE_API_KEY"),
+        (403, False, "role"),
+        (422, False, "log"),
+        (429, True, "busy"),
+        (500, True, "log"),
+        (503, True, "LORE_WEAVIATE_URL"),
+        (504, True, "LORE_TIMEOUT_SECONDS"),
+    ],
+)
+def test_a_status_is_an_error_in_words(status: int, retryable: bool, remedy: str) -> None:
+    with failing_rest(status) as url, pytest.raises(StoreError) as caught:
+        open_on(url)
+    assert caught.value.retryable == retryable
+    assert remedy in caught.value.remedy
+    assert url in caught.value.message
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "details", "retryable", "remedy"),
+    [
+        (grpc.StatusCode.UNAUTHENTICATED, f"key {SECRET} is unknown", False, "LORE_WEAVIATE_API_KEY"),
+        (grpc.StatusCode.PERMISSION_DENIED, "forbidden", False, "role"),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, "too many requests", True, "busy"),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, "late", True, "LORE_TIMEOUT_SECONDS"),
+        (grpc.StatusCode.INTERNAL, "panic", True, "log"),
+        (grpc.StatusCode.UNKNOWN, "store is read-only", False, "free space"),
+        (grpc.StatusCode.UNKNOWN, "vector lengths don't match: 64 vs 32", False, "LORE_EMBEDDER"),
+        (grpc.StatusCode.UNKNOWN, "what nobody foresaw", False, "log"),
+    ],
+)
+def test_a_grpc_code_is_an_error_in_words(code: grpc.StatusCode, details: str, retryable: bool, remedy: str) -> None:
+    with failing_grpc(code, details) as port, failing_rest(200) as url, pytest.raises(StoreError) as caught:
+        open_on(url, port)
+    assert caught.value.retryable == retryable
+    assert remedy in caught.value.remedy
+    assert SECRET not in str(caught.value)
+    assert "debug_error_string" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["line\nbreak", "caf\u00e9"])
+def test_a_key_that_cannot_be_sent_stays_secret(key: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        open_on("http://127.0.0.1:2", api_key=key)
+    assert key not in str(caught.value)
+
+
+def test_one_port_for_both_protocols_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="LORE_WEAVIATE_GRPC_PORT"):
+        open_on("https://weaviate.example.com", 443)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:2", "http://nobody.invalid:8080"])
+def test_a_server_that_is_not_there(url: str) -> None:
+    with pytest.raises(StoreError, match="LORE_WEAVIATE_URL") as caught:
+        open_on(url)
+    assert caught.value.retryable
+    assert url in caught.value.message
+
+
+def test_a_server_that_accepts_and_never_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(StoreError) as caught:
+        open_on(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.3)
+    assert caught.value.retryable
+    assert "LORE_TIMEOUT_SECONDS" in caught.value.remedy
+
+
+def test_something_else_than_weaviate_answers() -> None:
+    with failing_rest(404, path="/v1/meta") as url, pytest.raises(StoreError):
+        open_on(url)
+
+
+def test_grpc_behind_a_closed_port_is_named(weaviate_index: Address) -> None:
+    open_at(weaviate_index).replace([make_entry("a", ["text"])])
+    with pytest.raises(StoreError) as caught:
+        open_at(weaviate_index.but(grpc_port=1, timeout=0.5))
+    assert caught.value.retryable
+
+
+def test_answers_that_come_late_are_an_error_and_then_all_is_well(weaviate_index: Address) -> None:
+    entry = make_entry("a", ["text"])
+    open_at(weaviate_index).replace([entry])
+    with Proxy(weaviate_index.grpc_port) as proxy:
+        store = open_at(weaviate_index.but(grpc_port=proxy.port, timeout=1.0))
+        proxy.delay = 3.0
+        with pytest.raises(StoreError, match="LORE_TIMEOUT_SECONDS") as caught:
+            store.search("text", embed("text"), 5, 0.5)
+        assert caught.value.retryable
+        proxy.delay = 0.0
+    held(open_at(weaviate_index), [entry])
+
+
+@pytest.mark.parametrize("count", [0, 3_000, 30_000, 90_000])
+def test_a_write_that_is_cut_off_is_completed_by_writing_again(weaviate_index: Address, count: int) -> None:
+    old = [make_entry(f"d{number}", ["kept", f"old {number}"]) for number in range(40)]
+    new = [make_entry(f"d{number}", ["kept", f"new {number}", "more"], fingerprint="2") for number in range(40)]
+    open_at(weaviate_index).replace(old)
+    with Proxy(weaviate_index.grpc_port) as proxy:
+        store = open_at(weaviate_index.but(grpc_port=proxy.port, timeout=1.0))
+        proxy.cut_after(count)
+        with pytest.raises(StoreError) as caught:
+            store.replace(new)
+        assert caught.value.retryable
+        seen = open_at(weaviate_index)
+        for before, after in zip(old, new, strict=True):
+            chunks = {chunk.id for chunk in seen.chunks(after.document.id)}
+            assert chunks >= {chunk.id for chunk in before.chunks} or chunks >= {chunk.id for chunk in after.chunks}
+            if seen.fingerprints("fake")[after.document.id] == "2":
+                assert chunks == {chunk.id for chunk in after.chunks}
+        proxy.mend()
+        store.replace(new)
+        held(store, new)
+
+
+def test_a_server_that_dies_is_an_error_and_loses_nothing_when_it_is_back(tmp_path: Path) -> None:
+    program = shutil.which("weaviate")
+    if program is None:
+        pytest.skip("no `weaviate` on PATH that may be killed")
+    entries = [make_entry(f"d{number}", [f"text {number}"]) for number in range(30)]
+    process = Process(program, tmp_path, {})
+    try:
+        process.start()
+        store = open_at(process.address.but(timeout=2.0))
+        store.replace(entries[:20])
+        with ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(store.replace, [make_entry(f"x{number}", ["much " * 50]) for number in range(900)])
+            process.kill()
+            with pytest.raises(LoreError):
+                writing.result()
+        with pytest.raises(StoreError) as caught:
+            store.search("text", embed("text"), 5, 0.5)
+        assert caught.value.retryable
+        process.start()
+        again = open_at(process.address)
+        again.delete("fake", [name for name in again.fingerprints("fake") if name.startswith("fake:x")])
+        held(again, entries[:20])
+        store.replace(entries)
+        held(store, entries)
+        assert store.count() == Counts(30, 30, 30)
+    finally:
+        process.stop()
