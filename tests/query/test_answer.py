@@ -101,6 +101,11 @@ class TestExcerpt:
     def test_a_short_text_is_whole(self) -> None:
         assert excerpt("  One. Two.\n", "two", 100) == "One. Two."
 
+    def test_the_last_piece_of_a_code_block_gets_its_opening_fence(self) -> None:
+        assert excerpt("retry = 3\n```", "retry", 100) == "```\nretry = 3\n```"
+        assert excerpt("Text.\n```sh\nls\n```", "ls", 100) == "Text.\n```sh\nls\n```"
+        assert excerpt("Text.\n\n```sh\nls", "ls", 100) == "Text.\n\n```sh\nls"
+
     def test_the_best_stretch_is_cut_at_sentences(self) -> None:
         text = (
             "Filler goes here. " * 30 + "The API key is rotated under Settings. It takes a day. " + "More filler. " * 30

@@ -53,7 +53,7 @@ def excerpt(text: str, question: str, limit: int) -> str:
     Verbatim, but "…" where something was left out. A code block is whole, even if that takes twice the limit, or cut
     at a line.
     """
-    text = text.strip()
+    text = _opened(text.strip())
     if len(text) <= limit:
         return text
     units = list(_units(text))
@@ -65,6 +65,14 @@ def excerpt(text: str, question: str, limit: int) -> str:
     if len(piece) > limit and not units[first].is_code:
         piece = piece[:limit].rsplit(" ", 1)[0] + " …"
     return ("… " if start > 0 and text[start - 1] != "\n" else "") + piece + ("\n\n…" if end < len(text) else "")
+
+
+def _opened(text: str) -> str:
+    """The last piece of a code block that was cut ends with the closing fence only: give it the opening one."""
+    fences = list(_FENCE.finditer(text))
+    if len(fences) % 2 and fences[-1].end() == len(text):
+        return f"{fences[-1][1]}\n{text}"
+    return text
 
 
 def _best_unit(text: str, claim: str) -> str:
