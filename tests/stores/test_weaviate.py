@@ -145,6 +145,13 @@ def test_a_collection_that_is_gone_is_named(weaviate_index: Address) -> None:
         open_at(weaviate_index)
 
 
+def test_several_that_make_the_index_at_once_make_one(weaviate_index: Address) -> None:
+    stores = [open_at(weaviate_index) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: stores[number].replace([make_entry(f"d{number}", ["text"])]), range(4)))
+    held(open_at(weaviate_index), [make_entry(f"d{number}", ["text"]) for number in range(4)])
+
+
 def test_an_index_that_is_removed_meanwhile_is_made_again(weaviate_index: Address) -> None:
     entry, reader, writer = make_entry("a", ["text"]), open_at(weaviate_index), open_at(weaviate_index)
     writer.replace([entry])
@@ -187,6 +194,28 @@ def test_a_document_that_the_server_does_not_take_is_named_and_the_others_are_st
     assert not caught.value.retryable
     assert store.fingerprints("fake") == {"fake:good": "1", "fake:other": "1", "fake:huge": "1"}
     assert "was small" in [chunk.text for chunk in store.chunks("fake:huge")]
+
+
+def test_a_document_whose_chunk_is_not_taken_stays_unfinished_and_keeps_what_it_had(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.replace([make_entry("a", ["before"])])
+    entry = make_entry("a", ["taken", "refused"], fingerprint="2")
+    huge = replace(entry.chunks[1], summary="x" * 7_000_000)
+    with pytest.raises(StoreError, match="fake:a"):
+        store.replace([replace(entry, chunks=(entry.chunks[0], huge))])
+    assert store.fingerprints("fake") == {"fake:a": ""}
+    assert {chunk.text for chunk in store.chunks("fake:a")} == {"before", "taken"}
+    store.replace([entry])
+    held(store, [entry])
+
+
+def test_large_documents_are_read_in_more_messages_than_one(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    bare = [make_entry(f"d{number}", []) for number in range(8)]
+    entries = [replace(entry, document=replace(entry.document, text="large " * 250_000)) for entry in bare]
+    store.replace(entries)
+    held(store, entries)
+    assert store.delete("fake", [entry.document.id for entry in entries]) == 8
 
 
 def test_one_object_that_is_refused_does_not_take_the_others_with_it(weaviate_index: Address) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from include.lore.stores.weaviate import WeaviateStore
 from include.lore.stores.weaviate_connection import WeaviateServer
 from include.lore.types import Counts
 from tests.contracts.store import DIMENSIONS, embed, held, make_entry
-from tests.servers.faults import Proxy, failing_grpc, failing_rest
+from tests.servers.faults import Proxy, answering, failing_grpc, failing_rest
 from tests.servers.weaviate import Address, Process
 from tests.stores.test_weaviate import open_at
 
@@ -99,9 +100,21 @@ def test_a_server_that_accepts_and_never_answers() -> None:
     assert "LORE_TIMEOUT_SECONDS" in caught.value.remedy
 
 
-def test_something_else_than_weaviate_answers() -> None:
+@pytest.mark.parametrize("body", [b"<html>", b"{}", b"[]", b'"text"', b'{"version": 1}', b'{"version": "x"}'])
+def test_something_else_than_weaviate_answers(body: bytes) -> None:
+    with answering(body) as url, pytest.raises(StoreError) as caught:
+        open_on(url)
+    assert url in caught.value.message
     with failing_rest(404, path="/v1/meta") as url, pytest.raises(StoreError):
         open_on(url)
+
+
+@pytest.mark.parametrize("version", ["1.27.0", "1.31.9", "1.31.0-rc.1"])
+def test_a_server_that_is_too_old_is_named(version: str) -> None:
+    with answering(json.dumps({"version": version}).encode()) as url, pytest.raises(StoreError) as caught:
+        open_on(url)
+    assert version.partition("-")[0] in caught.value.message
+    assert "1.32" in caught.value.remedy
 
 
 def test_grpc_behind_a_closed_port_is_named(weaviate_index: Address) -> None:

@@ -70,6 +70,7 @@ class WeaviateIndex:
         with self._opening:
             if self._open is None and self._connection.client().collections.exists(self._state.name):
                 handles = self._handles()
+                self._connection.check_version()
                 if self._fits(handles):
                     self._check_schema(writing=False)
                     self._open = handles
@@ -103,6 +104,7 @@ class WeaviateIndex:
 
     def _make(self) -> Collections:
         client = self._connection.client()
+        self._connection.check_version()
         handles = self._handles()
         if client.collections.exists(self._state.name):
             self._fits(handles)  # before anything is made below another embedder's name

@@ -82,15 +82,31 @@ class WeaviateConnection:
         """The connected client. Raises what the client raises: call it below `errors`."""
         with self._opening:
             if self._client is None:
-                client = self._connect()
+                try:
+                    client = self._connect()
+                except (AttributeError, KeyError, TypeError, ValueError) as error:
+                    raise StoreError(
+                        f"What answers at {self.address} is not Weaviate: {type(error).__name__}.",
+                        remedy="Set LORE_WEAVIATE_URL to the server's HTTP port.",
+                    ) from None
                 weakref.finalize(self, client.close)
                 self._client = client
             return self._client
 
     def version(self) -> tuple[int, ...]:
         """The server's version as numbers, such as (1, 39, 0)."""
-        digits = str(self.client().get_meta()["version"]).partition("-")[0].split(".")
+        digits = str(self.client().get_meta().get("version", "")).partition("-")[0].split(".")
         return tuple(int(number) for number in digits if number.isdigit())
+
+    def check_version(self) -> None:
+        """Raise StoreError for a server that is too old. Call it below `errors`."""
+        found = self.version()
+        if found < MINIMUM_VERSION:
+            oldest = ".".join(map(str, MINIMUM_VERSION))
+            raise StoreError(
+                f"Weaviate at {self.address} has version {'.'.join(map(str, found))}.",
+                remedy=f"Install Weaviate {oldest} or newer.",
+            )
 
     @contextmanager
     def errors(self, action: str, forget: Callable[[], None] = lambda: None) -> Iterator[None]:

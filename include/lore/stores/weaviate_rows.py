@@ -22,6 +22,8 @@ WINDOW = 10_000
 """How many rows one query gives at most: the server's default of QUERY_MAXIMUM_RESULTS."""
 PAGE = 1_000
 """How many rows the cursor takes at a time."""
+TOO_LARGE = "larger than max"
+"""What gRPC says of a message that is over the limit of one side."""
 NAMED_FAILURES = 5
 
 
@@ -80,20 +82,31 @@ def _first(collection: Collection, properties: Sequence[str], where: Any) -> Seq
     try:
         found = collection.query.fetch_objects(filters=where, limit=WINDOW, return_properties=list(properties))
     except WeaviateQueryError as error:
-        if "query maximum results exceeded" in str(error).lower():  # the server's limit is lower
+        if "query maximum results exceeded" in str(error).lower() or TOO_LARGE in str(error):
             return None
         raise
     return found.objects if len(found.objects) < WINDOW else None
 
 
 def by_ids(collection: Collection, ids: Sequence[UUID], properties: Sequence[str]) -> Iterator[Any]:
-    """Yield the objects of those ids that are there."""
+    """Yield the objects of those ids that are there; fewer are asked for at once where they are large."""
     from weaviate.classes.query import Filter
+    from weaviate.exceptions import WeaviateQueryError
 
-    for piece in slices(ids, IDS_IN_A_CONDITION):
-        yield from collection.query.fetch_objects(
-            filters=Filter.by_id().contains_any(list(piece)), limit=len(piece), return_properties=list(properties)
-        ).objects
+    pieces = list(slices(ids, IDS_IN_A_CONDITION))
+    while pieces:
+        piece = pieces.pop(0)
+        where = Filter.by_id().contains_any(list(piece))
+        try:
+            found = collection.query.fetch_objects(
+                filters=where, limit=len(piece), return_properties=list(properties)
+            ).objects
+        except WeaviateQueryError as error:
+            if TOO_LARGE not in str(error) or len(piece) == 1:
+                raise
+            pieces[:0] = slices(piece, (len(piece) + 1) // 2)
+            continue
+        yield from found
 
 
 def insert(collection: Collection, rows: Iterable[Row]) -> list[Refused]:
@@ -140,7 +153,7 @@ def _insert_batch(collection: Collection, rows: Sequence[Row]) -> dict[int, str]
     except WeaviateInsertManyAllFailedError as error:
         return dict.fromkeys(range(len(rows)), error.message)
     except WeaviateBatchError as error:
-        if "larger than max" not in error.message:
+        if TOO_LARGE not in error.message:
             raise
         return dict.fromkeys(range(len(rows)), error.message)
     return {number: failed.message for number, failed in result.errors.items()}
