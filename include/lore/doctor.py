@@ -25,7 +25,7 @@ __all__ = ["Finding", "examine"]
 Status: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
 
 MINIMUM_PYTHON = (3, 11)
-PACKAGES = ("lancedb", "onnxruntime", "tokenizers", "pydantic", "openai", "cohere", "langchain")
+PACKAGES = ("lancedb", "weaviate-client", "onnxruntime", "tokenizers", "pydantic", "openai", "cohere", "langchain")
 AIRFLOW_SERIES = "3.3."
 CALL_SECONDS = 20.0
 
