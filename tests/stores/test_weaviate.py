@@ -103,6 +103,22 @@ def test_index_and_quantization_are_what_was_set(weaviate_index: Address, index:
         assert f"vector index is {index}" in str(caught.value) or f"quantization is {quantization}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("shape", "setting"),
+    [(Shape(2), "LORE_WEAVIATE_REPLICATION_FACTOR"), (Shape(vector_index="dynamic"), "LORE_WEAVIATE_VECTOR_INDEX")],
+)
+def test_what_the_server_cannot_make_names_the_setting_and_is_mended_by_it(
+    weaviate_index: Address, shape: Shape, setting: str
+) -> None:
+    """The server of the tests is alone and indexes at once."""
+    entry = make_entry("a", ["text"])
+    with pytest.raises(StoreError, match=setting):
+        open_at(weaviate_index, shape=shape).replace([entry])
+    assert open_at(weaviate_index).count() == Counts(0, 0, 0)
+    open_at(weaviate_index).replace([entry])
+    held(open_at(weaviate_index), [entry])
+
+
 def test_a_schema_that_differs_is_named_field_by_field(weaviate_index: Address) -> None:
     from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances
 

@@ -47,6 +47,13 @@ RULES = (
         "Choose the embedder that built the index again (LORE_EMBEDDER), or set LORE_WEAVIATE_PREFIX to a new one.",
         False,
     ),
+    _Rule(
+        (),
+        ("async indexing",),
+        "Set ASYNC_INDEXING=true on the server, or LORE_WEAVIATE_VECTOR_INDEX to hnsw or flat.",
+        False,
+    ),
+    _Rule((), ("enough weaviate nodes",), "Add nodes, or lower LORE_WEAVIATE_REPLICATION_FACTOR.", False),
     _Rule((), ("larger than max", "message larger"), "Raise GRPC_MAX_MESSAGE_SIZE on the server.", False),
     _Rule((), MISSING, "If the index was removed meanwhile, try again; else run `lore sync --all`.", True),
     _Rule(("429", "RESOURCE_EXHAUSTED", "ABORTED"), (), "The server is busy: try again later.", True),
