@@ -77,9 +77,14 @@ def test_a_heading_is_never_left_alone() -> None:
 
 
 def test_setext_headings_and_markup_in_headings() -> None:
-    headings = ("Page\n====", "The `run` **command**\n---", "## [Link](x.md) {#anchor}")
+    headings = ("Page\n====", "The `run` **command**\n---", "## [Link](x.md) {#anchor}", "## github_issues and `max_*`")
     text = "".join(f"{heading}\n\n{PARAGRAPH * 3}\n\n" for heading in headings)
-    assert [chunk.headings for chunk in split(text)] == [(), ("The run command",), ("Link",)]
+    assert [chunk.headings for chunk in split(text)] == [
+        (),
+        ("The run command",),
+        ("Link",),
+        ("github_issues and max_*",),
+    ]
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~", "````", "  ```"])

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from include.lore.convert.markdown import plain
 from include.lore.protocols import Embedder
 from include.lore.types import Chunk, Document
 
@@ -35,7 +36,6 @@ _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*_`]|\{#[^}]*\}|<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class MarkdownSplitter:
 
     def __init__(self, max_characters: int) -> None:
         self.max_characters = max_characters
-        self.name = f"markdown-2:{max_characters}"
+        self.name = f"markdown-3:{max_characters}"
 
     @staticmethod
     def budget_for(embedder: Embedder) -> int:
@@ -149,7 +149,7 @@ def _block_at(
     """The block that starts at a line: its last line, its level, its title, and whether it is cut by lines only."""
     line = text[slice(*lines[index])].rstrip("\r\n")
     if heading := _ATX.match(line):
-        return index, len(heading[1]), _plain(heading[2] or ""), False
+        return index, len(heading[1]), plain(heading[2] or "")[:LONGEST_NAME], False
     if index in fences:
         return fences[index], PARAGRAPH, "", True
     last, table = index, False
@@ -159,7 +159,7 @@ def _block_at(
             break
         if not table and (underline := _SETEXT.match(following)) and line.strip():
             words = " ".join(text[lines[index][0] : lines[last][1]].split())
-            return last + 1, 1 if underline[1][0] == "=" else 2, _plain(words), False
+            return last + 1, 1 if underline[1][0] == "=" else 2, plain(words)[:LONGEST_NAME], False
         table = table or ("|" in text[slice(*lines[last])] and "|" in following and bool(_TABLE_RULE.match(following)))
         last += 1
     return last, PARAGRAPH, "", table
@@ -192,10 +192,6 @@ def _closing(text: str, lines: list[tuple[int, int]], opening: int, mark: str) -
         if pattern.fullmatch(text, *lines[index]):
             return index
     return None
-
-
-def _plain(heading: str) -> str:
-    return " ".join(_MARKUP.sub(lambda match: match[1] or "", heading).split())[:LONGEST_NAME]
 
 
 # ---------------------------------------------------------------------------------------------------------- pieces
