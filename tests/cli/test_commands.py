@@ -80,6 +80,13 @@ class TestSync:
         assert "handbook" in result.stderr
         assert not (knowledge / "index").exists()
 
+    def test_a_source_whose_declaration_is_broken(self, lore: Lore, knowledge: Path) -> None:
+        declare(knowledge, "wiki", "kind: files\npaht: ../pages\n")
+        result = lore("sync", "wiki")
+        assert result.exit_code == 2
+        assert "unknown key `paht`" in result.stderr
+        assert "correct that file" in result.stderr
+
     @pytest.mark.parametrize("arguments", [(), ("handbook", "--all")])
     def test_either_ids_or_all(self, lore: Lore, arguments: tuple[str, ...]) -> None:
         result = lore("sync", *arguments)
@@ -154,6 +161,12 @@ class TestSearchAndAsk:
         assert "Rotation" in result.stdout
         assert "https://docs.example.com/keys" in result.stdout
 
+    def test_a_page_without_an_address_is_named_by_its_id(self, lore: Lore, knowledge: Path) -> None:
+        declare(knowledge, "handbook", "kind: files\npath: ../pages\n")
+        assert lore("sync", "--all").exit_code == 0
+        assert "\n   handbook:keys.md\n" in lore("search", "rotate a key", "-n", "1").stdout
+        assert "\n    handbook:backup.md\n" in lore("ask", "How long are nightly backups kept?").stdout
+
     def test_an_unknown_source_names_the_nearest(self, indexed: Lore) -> None:
         result = indexed("search", "backups", "--source", "handbok")
         assert result.exit_code == 2
@@ -202,7 +215,7 @@ class TestSearchAndAsk:
         assert "sk-secret-key" not in result.output
         listed = indexed("sources", "--json", LORE_EMBEDDER="openai:text-embedding-3-small", LORE_OPENAI_API_KEY="sk")
         assert listed.exit_code == 2
-        assert [row["state"] for row in parsed(listed.stdout)["sources"]] == ["unknown"]
+        assert [(row["state"], row["documents"]) for row in parsed(listed.stdout)["sources"]] == [("unknown", None)]
 
     def test_an_unknown_setting(self, indexed: Lore) -> None:
         result = indexed("search", "backups", LORE_EMBEDER="local")

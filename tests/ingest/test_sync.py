@@ -200,6 +200,13 @@ def test_the_floor_is_declared(house: House) -> None:
     assert house.sync(source(documents[0]), max_removed_share=0.75).run().removed == 3
 
 
+def test_the_report_counts_in_words(house: House) -> None:
+    one, two, three = (make_document(name, f"The page {name}.") for name in ("one", "two", "three"))
+    assert "; 1 chunk, 1 embedding call, " in house.sync(source(one)).run().summary()
+    assert "; 2 chunks, 1 embedding call, " in house.sync(source(one, two, three)).run().summary()
+    assert "; 0 chunks, 0 embedding calls, " in house.sync(source(one, two, three)).run().summary()
+
+
 @pytest.mark.parametrize(("text", "reason"), [("UNREADABLE", "unreadable"), ("BUG", "ZeroDivisionError")])
 def test_one_bad_document_fails_alone_and_is_tried_again(house: House, text: str, reason: str) -> None:
     documents = [*pages(30), make_document("bad", text)]

@@ -139,7 +139,7 @@ def _print_sources(answer: Answer) -> None:
 
 
 def _place(citation: Citation) -> str:
-    lines = [_path(citation.title, citation.headings) or citation.document_id, citation.url]
+    lines = [_path(citation.title, citation.headings), citation.url or citation.document_id]
     return "\n    ".join(_one_line(line) for line in lines if line)
 
 
@@ -148,9 +148,8 @@ def _hit_text(number: int, hit: Hit) -> str:
     text = _one_line(chunk.text)
     shown = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"
     lines = [
-        f"{number}. {_one_line(_path(chunk.title, chunk.headings) or chunk.document_id)}  "
-        f"({chunk.source_id}, {hit.score:.3f})",
-        _one_line(chunk.url),
+        f"{number}. {_one_line(_path(chunk.title, chunk.headings))}  ({chunk.source_id}, {hit.score:.3f})",
+        _one_line(chunk.url or chunk.document_id),
         shown,
     ]
     return "\n   ".join(line for line in lines if line) + "\n"

@@ -59,7 +59,8 @@ def sources(json: Json = False) -> None:
         rows = _source_rows(declarations, store)
     except LoreError as error:  # the declarations can be shown all the same
         problem = error
-        rows = [row | {"state": "unknown"} for row in _source_rows(declarations, None)]
+        unknown = {"state": "unknown", "documents": None, "chunks": None}
+        rows = [row | unknown for row in _source_rows(declarations, None)]
     if json:
         broken = [{"error": error.message, "remedy": error.remedy} for error in declarations.broken]
         print_json({"sources": rows, "broken": broken})
@@ -83,7 +84,7 @@ def sources(json: Json = False) -> None:
 
 
 def sync(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of declared sources.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids of declared sources.")] = None,
     all_sources: Annotated[bool, typer.Option("--all", help="Every declared source.")] = False,
     force_removals: Annotated[
         bool, typer.Option("--force-removals", help="Remove what vanished, even above the declared share.")
@@ -194,15 +195,15 @@ def _source_table(rows: Sequence[dict[str, Any]]) -> Any:
     table.add_column("last sync")
     table.add_column("state")
     for row in rows:
-        documents = f"{row['documents']:,}"
-        cells = (row["id"], row["kind"], row["title"], row["schedule"], documents, _synced(row), _state(row))
+        cells = (row["id"], row["kind"], row["title"], row["schedule"], _documents(row), _synced(row), _state(row))
         table.add_row(*(clean(str(cell or "")) for cell in cells))
     return table
 
 
 def _source_lines(row: Mapping[str, Any]) -> str:
     """A source in short lines, for where the table does not fit."""
-    cells = (row["kind"], row["schedule"], f"{row['documents']:,} documents", _synced(row), _state(row))
+    documents = _documents(row) and f"{_documents(row)} documents"
+    cells = (row["kind"], row["schedule"], documents, _synced(row), _state(row))
     below = (clean(str(cell)) for cell in (row["title"], *cells) if cell)
     return "\n  ".join((row["id"], *below))
 
@@ -210,6 +211,10 @@ def _source_lines(row: Mapping[str, Any]) -> str:
 def _state(row: Mapping[str, Any]) -> str:
     state = row["state"] if row["declared"] else f"{row['state']}, no longer declared"
     return state + (f", {len(row['failures'])} failed" if row["failures"] else "")
+
+
+def _documents(row: Mapping[str, Any]) -> str:
+    return "" if row["documents"] is None else f"{row['documents']:,}"
 
 
 def _synced(row: Mapping[str, Any]) -> str:
@@ -226,9 +231,12 @@ def _chosen(declarations: Declarations, ids: Sequence[str], settings: Settings) 
         return list(known.values())
     try:
         check_sources(ids, known, f"is declared in {settings.sources_dir}")
-    except ConfigurationError:
-        for error in declarations.broken:  # the source that is missed may be in one of these
+    except ConfigurationError as unknown:
+        for error in declarations.broken:
             show_error(error)
+        if declarations.broken:  # the source that is missed may be in one of these
+            remedy = f"If it is in a file above, correct that file. {unknown.remedy}"
+            raise ConfigurationError(unknown.message, remedy=remedy) from None
         raise
     return [known[source_id] for source_id in dict.fromkeys(ids)]
 

@@ -81,6 +81,10 @@ class SyncReport:
             f"{self.removed} removed",
             f"{len(self.failures)} failed",
         )
-        work = f"{self.chunks} chunks, {self.embedding_calls} embedding calls, {self.seconds:.1f} s"
-        line = f"{self.source_id}: {self.status}. Documents: {', '.join(parts)}; {work}."
+        work = f"{_counted(self.chunks, 'chunk')}, {_counted(self.embedding_calls, 'embedding call')}"
+        line = f"{self.source_id}: {self.status}. Documents: {', '.join(parts)}; {work}, {self.seconds:.1f} s."
         return f"{line} {self.reason}".strip()
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
