@@ -88,7 +88,7 @@ def lore(*words: str) -> None:
     from include.lore.cli.app import app
 
     command = " ".join(f'"{word}"' if " " in word else word for word in words)
-    console.print(f"\n[bold]$ lore {command}[/bold]\n")
+    console.print(f"\n[bold]$ lore {command}[/bold]\n", soft_wrap=True)  # a wrapped command could not be pasted
     app(list(words), standalone_mode=False)
     sys.stdout.flush()
 
