@@ -462,8 +462,16 @@ class StoreContract:
         versions = {str(number): make_entry("a", [f"v{number}"], fingerprint=str(number)) for number in range(15)}
         store.replace([versions["0"]])
         checked = 0
+
+        def write() -> None:
+            for number in range(150):  # a slow machine may need many rounds until a reader comes in between
+                if number >= len(versions) and checked:
+                    break
+                writer.replace([versions[str(number % len(versions))]])
+            writer.replace([versions["14"]])
+
         with ThreadPoolExecutor(1) as pool:
-            writing = pool.submit(lambda: [writer.replace([version]) for version in versions.values()])
+            writing = pool.submit(write)
             while not writing.done():
                 before = store.fingerprints("fake")["fake:a"]
                 document, chunks = store.document("fake:a"), store.chunks("fake:a")
