@@ -17,10 +17,12 @@ from include.lore.query.pipeline import Pipeline
 from include.lore.settings import Settings
 
 if TYPE_CHECKING:
+    from include.lore.ingest.baseline import Baseline
     from include.lore.stores.weaviate import WeaviateStore
     from include.lore.stores.weaviate_connection import WeaviateServer
 
 __all__ = [
+    "make_baseline",
     "make_chat_model",
     "make_embedder",
     "make_pipeline",
@@ -33,6 +35,7 @@ __all__ = [
     "weaviate_server",
 ]
 
+DISTRIBUTION = "lore-assistant"
 DEFAULT_COHERE_MODEL = "rerank-v4.0-pro"
 
 
@@ -189,6 +192,26 @@ def make_sync(
         staging_uri=settings.staging_uri,
         max_failed_share=declaration.max_failed_share,
         max_removed_share=declaration.max_removed_share,
+    )
+
+
+def make_baseline(settings: Settings) -> Baseline:
+    """What exports the index into a file, and imports one."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from include.lore.ingest.baseline import Baseline
+
+    try:
+        lore_version = version(DISTRIBUTION)
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        lore_version = "unknown"
+    embedder = make_embedder(settings)
+    return Baseline(
+        open_store(settings, embedder),
+        embedder,
+        make_splitter(settings, embedder),
+        staging_uri=settings.staging_uri,
+        lore_version=lore_version,
     )
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
+from include.lore.convert import CONVERTER_VERSION
+from include.lore.protocols import Embedder, Splitter
 from include.lore.types import Document
 
-__all__ = ["fingerprint"]
+__all__ = ["fingerprint", "recipe_of"]
+
+
+def recipe_of(splitter: Splitter, embedder: Embedder) -> str:
+    """Names how documents are made: by another converter, splitter or embedder they are made anew."""
+    return f"converter-{CONVERTER_VERSION} {splitter.name} {embedder.name}"
 
 
 def fingerprint(document: Document, recipe: str) -> str:

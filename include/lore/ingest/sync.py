@@ -14,9 +14,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from include.lore.convert import CONVERTER_VERSION
 from include.lore.errors import ConversionError, LoreError, RemovalFloorError, SourceError, StoreError, SyncError
-from include.lore.ingest.fingerprint import fingerprint
+from include.lore.ingest.fingerprint import fingerprint, recipe_of
 from include.lore.ingest.report import Progress, ShardReport, SyncReport
 from include.lore.ingest.stage import Manifest, ShardWriter, Staging, alone
 from include.lore.ingest.write import EntryWriter
@@ -52,7 +51,7 @@ class Sync:
         self._staging_uri = staging_uri
         self._max_failed_share = max_failed_share
         self._max_removed_share = max_removed_share
-        self._recipe = f"converter-{CONVERTER_VERSION} {splitter.name} {embedder.name}"
+        self._recipe = recipe_of(splitter, embedder)
 
     def run(self, *, progress: Callable[[Progress], None] | None = None, force_removals: bool = False) -> SyncReport:
         """Do the whole sync in this process. A second sync of the same source on this machine waits for the first.

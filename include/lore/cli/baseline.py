@@ -1,0 +1,99 @@
+"""`lore export` and `lore import`: the documents of an index in a file, and an index from it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from include.lore.cli.common import index_exists
+from include.lore.cli.output import message, print_json, stderr_console
+from include.lore.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from include.lore.ingest.baseline import Listener
+
+__all__ = ["register"]
+
+File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A Parquet file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("export")(export_index)
+    app.command("import")(import_index)
+
+
+def export_index(
+    file: File,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    no_vectors: Annotated[
+        bool, typer.Option("--no-vectors", help="Leave the vectors out: a smaller file, embedded again on import.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write the documents of the index into a file from which another installation can start."""
+    from include.lore.settings import load_settings
+    from include.lore.wiring import make_baseline
+
+    settings = load_settings()
+    if not index_exists(settings):
+        raise ConfigurationError(f"There is no index at {settings.index_uri} yet.", remedy="Run: lore sync --all")
+    with _progress("export") as listener:
+        report = make_baseline(settings).export(file, force=force, vectors=not no_vectors, listener=listener)
+    for source_id, documents in report.sources.items():
+        message(f"{source_id}: {documents:,} documents")
+    for source_id, count in report.unsettled.items():
+        message(
+            f"Note: {count:,} of {source_id} were being written, or are not of the present settings. After an import "
+            "the next sync reads this source from its start and makes these anew."
+        )
+    message(f"{file}: {report.documents:,} documents, {report.bytes / 1e6:,.1f} MB.")
+    if json:
+        print_json(report.to_json())
+
+
+def import_index(
+    file: File,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Put the file's sources in the place of those in the index; others stay."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Fill the index from a file that `lore export` wrote; may be run again when it was cut off."""
+    from include.lore.settings import load_settings
+    from include.lore.wiring import make_baseline
+
+    with _progress("import") as listener:
+        report = make_baseline(load_settings()).load(file, replacing=replace, listener=listener)
+    message(
+        f"{file}: {report.documents:,} documents. {report.written:,} written, {report.unchanged:,} unchanged, "
+        f"{report.removed:,} removed; {report.chunks:,} chunks, {report.embedded_texts:,} texts embedded."
+    )
+    if not report.same_recipe:
+        message(
+            "Note: the file was made by another converter, splitter or embedder. The documents are split and embedded "
+            "by the present ones; the next sync of each source reads it from its start and makes them anew."
+        )
+    if json:
+        print_json(report.to_json())
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Listener]:
+    """A bar on a terminal; elsewhere nothing, as the summary follows."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=stderr_console(), transient=True) as bars:
+        task = bars.add_task(name, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
