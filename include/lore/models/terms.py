@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import threading
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from include.lore.stemming import stem
 
 __all__ = ["Terms", "adjacent_pairs", "bm25", "terms_of"]
 
@@ -39,10 +39,6 @@ with without won would wouldn you your yours yourself yourselves
 _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802  the package's own name
-
-
 @lru_cache(maxsize=10_000)
 def terms_of(text: str) -> Terms:
     """Stems of the words of two letters or more that are not English stop words.
@@ -70,19 +66,7 @@ def _word_terms(word: str) -> tuple[int, ...]:
 
 
 def _hashed(word: str) -> int:
-    with _stemming:  # a stemmer keeps the word it works on
-        return hash(_stemmer().stemWord(word.lower())) & 0xFFFF_FFFF_FFFF_FFFF
-
-
-_stemming = threading.Lock()
-
-
-@lru_cache(maxsize=1)
-def _stemmer() -> _Stemmer:
-    import snowballstemmer
-
-    stemmer: _Stemmer = snowballstemmer.stemmer("english")
-    return stemmer
+    return hash(stem(word.lower())) & 0xFFFF_FFFF_FFFF_FFFF
 
 
 def adjacent_pairs(terms: Terms) -> Terms:

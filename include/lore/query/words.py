@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
-from typing import Protocol
+
+from include.lore.stemming import stem
 
 __all__ = ["content_words"]
 
@@ -22,23 +22,6 @@ without work works would you your
 _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802  the package's own name
-
-
 def content_words(text: str) -> list[str]:
     """Stems (Snowball, English) of the words that are not stop words, in order; identifiers give their parts."""
-    return [_stem(word.lower()) for word in _WORD.findall(_CAMEL.sub(" ", text)) if word.lower() not in _STOP_WORDS]
-
-
-@lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
-    return _stemmer().stemWord(word)
-
-
-@cache
-def _stemmer() -> _Stemmer:
-    import snowballstemmer
-
-    stemmer: _Stemmer = snowballstemmer.stemmer("english")
-    return stemmer
+    return [stem(word.lower()) for word in _WORD.findall(_CAMEL.sub(" ", text)) if word.lower() not in _STOP_WORDS]

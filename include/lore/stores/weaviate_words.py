@@ -7,10 +7,10 @@ nothing over 40 characters), so that both stores find the same chunks by keyword
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from functools import lru_cache
-from typing import Protocol
+
+from include.lore.stemming import stem
 
 __all__ = ["index_words"]
 
@@ -27,24 +27,18 @@ whom why will with you your yours yourself yourselves
 STOP_WORDS = frozenset(STOP_WORD_LIST.split())
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802  the package's own name
-
-
 def index_words(text: str) -> str:
     """The stems of a text in order, separated by spaces; "" where there are only stop words and signs."""
-    return " ".join(stem for word in WORD.findall(text) if (stem := _stem(word)))
+    return " ".join(term for word in WORD.findall(text) if (term := _term(word)))
 
 
 @lru_cache(maxsize=100_000)
-def _stem(word: str) -> str:
+def _term(word: str) -> str:
     """The stem of a word, or "" for one that is not indexed."""
     word = word.lower()
     if len(word) > LONGEST_WORD or word in STOP_WORDS:
         return ""
-    with _stemming:  # a stemmer keeps the word that it works on
-        stem = _stemmer().stemWord(word)
-    return _fold(stem)
+    return _fold(stem(word))
 
 
 def _fold(word: str) -> str:
@@ -53,14 +47,3 @@ def _fold(word: str) -> str:
         return word
     decomposed = unicodedata.normalize("NFD", word)
     return unicodedata.normalize("NFC", "".join(sign for sign in decomposed if not unicodedata.combining(sign)))
-
-
-_stemming = threading.Lock()
-
-
-@lru_cache(maxsize=1)
-def _stemmer() -> _Stemmer:
-    import snowballstemmer
-
-    stemmer: _Stemmer = snowballstemmer.stemmer("english")
-    return stemmer
