@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,20 @@ def test_a_port_in_use_is_a_clear_error_and_nothing_is_written(
     assert f"Port {port}" in printed
     assert "make up PORT=" in printed
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("port", ["http", "99999"])
+def test_a_port_that_is_none_is_a_clear_error(port: str, tmp_path: Path) -> None:
+    process = subprocess.run(
+        [sys.executable, "-m", "include.lore.orchestration.standalone", "--home", str(tmp_path / "home")],
+        env={**os.environ, "PORT": port},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 2
+    printed = process.stdout + process.stderr
+    assert port in printed and "Traceback" not in printed and ".." not in printed
 
 
 def test_the_instance_is_private_and_on_the_loopback_address_only(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ COMPONENTS = ("metadatabase", "scheduler", "dag_processor", "triggerer")
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns the exit code: 0 after Ctrl-C, 1 when Airflow failed, 2 for a wrong option."""
     parser = argparse.ArgumentParser(prog="make up", description="Airflow with its UI, on this machine only.")
-    parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 8080), help="also: make up PORT=…")
+    parser.add_argument("--port", type=int, default=os.environ.get("PORT") or 8080, help="also: make up PORT=…")
     parser.add_argument("--home", type=Path, default=PROJECT / ".airflow", help="where Airflow keeps its state")
     options = parser.parse_args(arguments)
     try:
@@ -82,7 +82,7 @@ def _require_free(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
             raise ConfigurationError(
-                f"Port {port} of 127.0.0.1 cannot be used: {error}.",
+                f"Port {port} of 127.0.0.1 cannot be used: {str(error).rstrip('.')}.",
                 remedy="Stop what listens there, or choose another: make up PORT=8090",
             ) from None
 
