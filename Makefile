@@ -44,4 +44,4 @@ lock:
 	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements-dev.in -o requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .lore .airflow .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .lore .airflow .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
