@@ -216,12 +216,13 @@ class TestExport:
     def test_beside_a_sync_trusts_no_document_that_was_being_written(self, tmp_path: Path, new: House) -> None:
         house = House(tmp_path / "busy", BusyStore)
         house.sync(source(pages()))
-        changed = [replace(document, text=f"# New\n\n{document.id}") for document in pages()]
-        house.store.meanwhile = lambda: house.sync(source([*changed[:2], *pages()[2:]], "c2"))  # type: ignore[attr-defined]
+        first, second = pages(2)
+        changed = [replace(first, text="# New\n\nText."), replace(second, url="https://docs.example.com/moved")]
+        house.store.meanwhile = lambda: house.sync(source([*changed, *pages()[2:]], "c2"))  # type: ignore[attr-defined]
         path = tmp_path / "busy.parquet"
         assert house.baseline().export(path).unsettled == {"fake": 2}
         new.baseline().load(path)
-        again = source([*changed[:2], *pages()[2:]], "c2")
+        again = source([*changed, *pages()[2:]], "c2")
         report = new.sync(again)
         assert again.reads == [None] and (report.changed, report.unchanged) == (2, 3)
 
