@@ -266,6 +266,20 @@ def test_another_splitter_reads_the_source_from_its_start(house: House) -> None:
     assert again.reads == [None]
 
 
+def test_a_change_of_splitter_that_is_cut_off_and_taken_back_leaves_no_mixture(house: House) -> None:
+    documents = pages(2)
+    house.sync(source(*documents, cursor="one")).run()
+    before = house.texts()
+    cut_off = house.sync(source(*documents, cursor="two"), budget=200)
+    for shard in cut_off.shards(cut_off.extract("run")):
+        cut_off.index(shard)  # and no reconcile
+    assert house.texts() != before
+    again = source(*documents, cursor="three")
+    assert house.sync(again).run().changed == 2
+    assert again.reads == [None]
+    assert house.texts() == before
+
+
 def test_an_emptied_index_is_filled_from_the_start(house: House) -> None:
     house.sync(source(*pages(2), cursor="one")).run()
     house.store.delete("fake", ["fake:p0", "fake:p1"])

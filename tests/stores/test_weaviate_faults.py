@@ -20,7 +20,7 @@ from tests.servers.faults import Proxy, answering, failing_grpc, failing_rest
 from tests.servers.weaviate import Address, Process
 from tests.stores.test_weaviate import open_at
 
-pytestmark = pytest.mark.xdist_group("weaviate")
+pytestmark = pytest.mark.xdist_group("weaviate-faults")  # a server of its own, beside the other tests
 
 SECRET = "the-secret-key"
 

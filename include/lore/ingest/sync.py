@@ -92,6 +92,8 @@ class Sync:
         held = tuple(self._store.fingerprints(self._source.id))
         # The store is the truth: one that was emptied, or filled by another recipe, has no use for a cursor.
         since = state.cursor if state and held and state.recipe == self._recipe else None
+        if state and state.cursor and since is None:  # cut off from here on, no recipe may take it up again
+            self._store.save_state(replace(state, cursor=None, recipe=""))
         writer, cursor, deleted, failures = ShardWriter(staging), since, list[str](), list[Failure]()
         interrupted = ""
         try:
