@@ -91,15 +91,19 @@ def document_rows(entries: Sequence[Entry], *, pending: bool) -> pa.Table:
     return pa.Table.from_pylist([_document_row(entry, pending) for entry in entries], schema=document_schema())
 
 
-def _document_row(entry: Entry, pending: bool) -> dict[str, object]:
-    document = entry.document
+def metadata_json(document: Document) -> str:
+    """A document's metadata as every store keeps them. Raises StoreError for what is not made of JSON values."""
     try:
-        metadata = json.dumps(dict(document.metadata))
+        return json.dumps(dict(document.metadata))
     except (TypeError, ValueError) as error:
         raise StoreError(
             f"The metadata of document {document.id!r} is not made of JSON values: {error}.",
             remedy="The source that made the document must turn them into text or numbers.",
         ) from error
+
+
+def _document_row(entry: Entry, pending: bool) -> dict[str, object]:
+    document = entry.document
     return {
         "id": clean(document.id),
         "source_id": clean(document.source_id),
@@ -108,7 +112,7 @@ def _document_row(entry: Entry, pending: bool) -> dict[str, object]:
         "text": clean(document.text),
         "format": clean(document.format),
         "updated_at": utc(document.updated_at),
-        "metadata": metadata,
+        "metadata": metadata_json(document),
         "audiences": [clean(audience) for audience in document.audiences],
         "fingerprint": "" if pending else clean(entry.fingerprint),
         "chunk_count": len(entry.chunks),

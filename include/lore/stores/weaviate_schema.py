@@ -10,8 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from include.lore.errors import StoreError
-from include.lore.stores.schema import CHUNK_COLUMNS, DOCUMENT_COLUMNS, clean, utc
+from include.lore.stores.schema import CHUNK_COLUMNS, DOCUMENT_COLUMNS, clean, metadata_json, utc
 from include.lore.stores.weaviate_words import index_words
 from include.lore.types import Chunk, Document, Entry
 
@@ -114,13 +113,6 @@ def chunk_key(chunk_id: str) -> UUID:
 def document_properties(entry: Entry) -> dict[str, Any]:
     """A document as properties. Raises StoreError for metadata that are not JSON values."""
     document = entry.document
-    try:
-        metadata = json.dumps(dict(document.metadata))
-    except (TypeError, ValueError) as error:
-        raise StoreError(
-            f"The metadata of document {document.id!r} is not made of JSON values: {error}.",
-            remedy="The source that made the document must turn them into text or numbers.",
-        ) from error
     return {
         "document_id": clean(document.id),
         "source_id": clean(document.source_id),
@@ -129,7 +121,7 @@ def document_properties(entry: Entry) -> dict[str, Any]:
         "text": clean(document.text),
         "format": clean(document.format),
         "updated_at": _moment(document.updated_at),
-        "metadata": metadata,
+        "metadata": metadata_json(document),
         "audiences": [clean(audience) for audience in document.audiences],
         "fingerprint": clean(entry.fingerprint),
         "chunk_count": len(entry.chunks),
