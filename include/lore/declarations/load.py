@@ -1,165 +1,23 @@
-"""What a team writes in `dags/sources/*.yaml`: one file, one source, checked key by key before anything runs."""
+"""From YAML files to declarations; what is wrong is named with file, line, key and the nearest known name."""
 
 from __future__ import annotations
 
 import difflib
-import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
-from urllib.parse import urlsplit
+from typing import Any, TypeAlias
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from include.lore.declarations.kinds import KINDS, Declaration
 from include.lore.errors import ConfigurationError, DeclarationError
-from include.lore.types import PUBLIC
 
-__all__ = [
-    "Declaration",
-    "Declarations",
-    "FilesDeclaration",
-    "GitHubIssuesDeclaration",
-    "SlackExportDeclaration",
-    "load_declaration",
-    "load_declarations",
-]
+__all__ = ["Declarations", "load_declaration", "load_declarations"]
 
 MAX_BYTES = 256 * 1024
-PRESETS = ("@once", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
-CRON_FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
-CRON_NAMES = {
-    "month": ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
-    "weekday": ["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
-}
-
-
-def _schedule(value: str) -> str:
-    if value.startswith("@"):
-        if value not in PRESETS:
-            raise ValueError(f"is not a schedule; presets are {', '.join(PRESETS)}")
-        return value
-    parts = value.split()
-    if len(parts) != len(CRON_FIELDS):
-        raise ValueError('is not a schedule; write five cron fields, such as "30 4 * * *", or "@daily"')
-    for part, (name, low, high) in zip(parts, CRON_FIELDS, strict=True):
-        for item in part.split(","):
-            if not _is_cron_item(item, low, high, CRON_NAMES.get(name, [])):
-                raise ValueError(f"is not a schedule: {item!r} is no {name} (cron takes {low} to {high})")
-    return " ".join(parts)
-
-
-def _is_cron_item(item: str, low: int, high: int, names: list[str]) -> bool:
-    span, slash, step = item.partition("/")
-    if slash and not (step.isascii() and step.isdigit() and int(step) > 0):
-        return False
-    if span == "*":
-        return True
-    bounds = [str(names.index(word) + low) if word in names else word for word in span.lower().split("-")]
-    if len(bounds) > 2 or not all(bound.isascii() and bound.isdigit() for bound in bounds):
-        return False
-    numbers = [int(bound) for bound in bounds]
-    return numbers == sorted(numbers) and low <= numbers[0] and numbers[-1] <= high
-
-
-def _web_address(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s<>\"]", value):
-        raise ValueError("is not a web address; it starts with https:// or http://")
-    if parts.username is not None:
-        raise ValueError("holds a user name or password; secrets belong in a connection or setting")
-    if parts.query or parts.fragment:
-        raise ValueError("is a base address: it ends before any ? or #")
-    return value.rstrip("/")
-
-
-def _location(value: Path, info: ValidationInfo) -> Path:
-    if value.parts[:1] and value.parts[0].startswith("~"):
-        raise ValueError("starts with ~, which is not expanded; write it from the declaration's folder, or from /")
-    folder: Path | None = (info.context or {}).get("folder")
-    if folder is None and not value.is_absolute():
-        raise ValueError("must be absolute where there is no declaration file that it could start from")
-    return Path(os.path.abspath((folder or Path()) / value))  # noqa: PTH100 - `resolve` would follow links
-
-
-WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
-Location: TypeAlias = Annotated[Path, AfterValidator(_location)]
-Name: TypeAlias = Annotated[str, Field(min_length=1)]
-
-
-class BaseDeclaration(BaseModel):
-    """What every kind of source may say about itself."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100, description="Default: the file's name")
-    title: str = Field("", description="What people see; default: the id")
-    description: str = ""
-    schedule: Annotated[str, AfterValidator(_schedule)] | None = Field(
-        "@daily", description='Cron, "@daily" and the like, or null: only when triggered'
-    )
-    owner: str = Field("lore", min_length=1)
-    tags: tuple[Name, ...] = ()
-    audiences: tuple[Name, ...] = Field((PUBLIC,), min_length=1, description="Who may see what comes from here")
-    max_failed_share: float = Field(0.05, ge=0, le=1, description="A sync with a larger share of failures fails")
-    max_removed_share: float = Field(0.5, ge=0, le=1, description="A sync that would remove more stops instead")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _title_from_id(cls, values: Any) -> Any:
-        return {"title": values["id"], **values} if isinstance(values, dict) and "id" in values else values
-
-
-class FilesDeclaration(BaseDeclaration):
-    """A folder of files. `path` starts at the declaration's own folder, and is kept absolute."""
-
-    kind: Literal["files"] = "files"
-    path: Location
-    include: tuple[Name, ...] = Field((), description="Globs below path; default: every known format")
-    exclude: tuple[Name, ...] = Field((), description="Globs below path that are left out")
-    base_url: WebAddress | None = Field(None, description="Public address of the folder: base_url/a/b for a/b.md")
-    strip_suffix: bool = Field(True, description="Whether a page's address drops .md, .rst, .html and .ipynb")
-    url_suffix: str = Field("", pattern=r"^[A-Za-z0-9._-]*$", description='Put at the end of an address: ".html"')
-    max_bytes: int = Field(5_000_000, gt=0, le=10**9, description="A larger file is reported as failed, not read")
-
-
-class SlackExportDeclaration(BaseDeclaration):
-    """A workspace export of Slack, as zip file or unpacked. `path` starts at the declaration's own folder."""
-
-    kind: Literal["slack_export"] = "slack_export"
-    path: Location
-    channels: tuple[Name, ...] = Field((), description="Names or ids; default: every public channel")
-    workspace_url: WebAddress | None = Field(None, description="https://WORKSPACE.slack.com, for permalinks")
-    include_bots: bool = False
-
-
-class GitHubIssuesDeclaration(BaseDeclaration):
-    """Issues and pull requests of one repository, with their comments."""
-
-    kind: Literal["github_issues"] = "github_issues"
-    repository: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-]$", description="OWNER/NAME"
-    )
-    base_url: WebAddress | None = Field(None, description="GitHub Enterprise's API; default: LORE_GITHUB_BASE_URL")
-    state: Literal["all", "open", "closed"] = "all"
-    labels: tuple[Name, ...] = Field((), description="Only issues that carry all of these")
-    since: date | None = Field(None, description="Only issues that were updated on this day or later")
-    include_pull_requests: bool = True
-
-
-Declaration: TypeAlias = Annotated[
-    FilesDeclaration | SlackExportDeclaration | GitHubIssuesDeclaration, Field(discriminator="kind")
-]
-
-KINDS: dict[str, type[FilesDeclaration] | type[SlackExportDeclaration] | type[GitHubIssuesDeclaration]] = {
-    "files": FilesDeclaration,
-    "slack_export": SlackExportDeclaration,
-    "github_issues": GitHubIssuesDeclaration,
-}
 
 
 @dataclass(frozen=True, slots=True)

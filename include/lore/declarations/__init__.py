@@ -1,0 +1,21 @@
+"""What a team writes in `dags/sources/*.yaml`: one file, one source, checked key by key before anything runs.
+
+A file for each family of kinds; `kinds` registers them, `load` reads the files, `fields` has the types of values.
+"""
+
+from include.lore.declarations.files import FilesDeclaration
+from include.lore.declarations.github import GitHubIssuesDeclaration
+from include.lore.declarations.kinds import KINDS, Declaration
+from include.lore.declarations.load import Declarations, load_declaration, load_declarations
+from include.lore.declarations.slack import SlackExportDeclaration
+
+__all__ = [
+    "KINDS",
+    "Declaration",
+    "Declarations",
+    "FilesDeclaration",
+    "GitHubIssuesDeclaration",
+    "SlackExportDeclaration",
+    "load_declaration",
+    "load_declarations",
+]

@@ -1,0 +1,24 @@
+"""Every kind of source, once: a class that is added to the union is known by the name in its `kind`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias, get_args
+
+from pydantic import Field
+
+from include.lore.declarations.files import FilesDeclaration
+from include.lore.declarations.github import GitHubIssuesDeclaration
+from include.lore.declarations.slack import SlackExportDeclaration
+
+__all__ = ["KINDS", "Declaration"]
+
+Declaration: TypeAlias = Annotated[
+    FilesDeclaration | SlackExportDeclaration | GitHubIssuesDeclaration,
+    Field(discriminator="kind"),
+]
+
+KINDS: Mapping[str, type[Declaration]] = {
+    declaration.model_fields["kind"].default: declaration for declaration in get_args(get_args(Declaration)[0])
+}
+"""Name of a kind → class of its declarations, in the order of the union."""
