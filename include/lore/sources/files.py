@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -15,6 +14,7 @@ from urllib.parse import quote
 from include.lore.convert import format_of, resolve_includes
 from include.lore.declarations import FilesDeclaration
 from include.lore.errors import SourceError
+from include.lore.sources.globs import PathFilter
 from include.lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["FilesSource"]
@@ -36,8 +36,7 @@ class FilesSource:
         self.id = declaration.id
         self._declaration = declaration
         self._root = declaration.path
-        self._include = _globs(declaration.include)
-        self._exclude = _globs(declaration.exclude)
+        self._chosen = PathFilter(declaration.include, declaration.exclude)
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
         """Yield all files, in batches; one that cannot be read is a failure by name."""
@@ -94,10 +93,7 @@ class FilesSource:
 
     def _wanted(self, path: PurePosixPath) -> bool:
         name = path.as_posix()
-        if format_of(name) is None:
-            return False
-        included = not self._include or any(glob.fullmatch(name) for glob in self._include)
-        return included and not any(glob.fullmatch(name) for glob in self._exclude) and self._there(path)
+        return format_of(name) is not None and self._chosen(name) and self._there(path)
 
     def _there(self, path: PurePosixPath) -> bool:
         """Whether it is a file, or a link to one; what cannot be looked at is there, or it would seem deleted."""
@@ -195,21 +191,3 @@ def _time(seconds: float) -> datetime | None:
 def _encode(path: PurePosixPath) -> str:
     """The path as in a URL; names that are not UTF-8 keep their bytes."""
     return quote(os.fsencode(path.as_posix()))
-
-
-def _globs(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(_regex(pattern), re.DOTALL) for pattern in patterns)
-
-
-def _regex(pattern: str) -> str:
-    """A glob as in .gitignore: `**` spans folders, a pattern without a slash means names at any depth, a leading slash
-    the top folder, and the name of a folder all that is in it.
-    """
-    plain = pattern.removeprefix("./").rstrip("/")
-    anchored = plain.removeprefix("/") if "/" in plain else f"**/{plain}"
-    tokens = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", re.sub(r"(\*\*/)+", "**/", anchored))
-    below = "" if "*" in plain.rpartition("/")[2] else "(?:/.*)?"
-    if pattern.endswith("/"):
-        below = "/.*"
-    return "".join(tokens.get(piece) or re.escape(piece) for piece in pieces) + below
