@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
+from include.lore.sources.retries import TRANSIENT, Again, Retries, number, retry_after
 
 __all__ = ["HttpClient", "HttpError", "Reply"]
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REDIRECTS = 5
-MAX_BACKOFF = 8.0
-TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class HttpError(SourceError):
@@ -41,14 +37,6 @@ class Reply:
     next_url: str | None = None
     last_url: str | None = None
     calls_left: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """A call that failed for the moment; `seconds` is the wait that the server asked for."""
-
-    reason: str
-    seconds: float | None = None
 
 
 class HttpClient:
@@ -83,10 +71,10 @@ class HttpClient:
         if not re.fullmatch(r"[\x21-\x7e]*", token):
             raise ConfigurationError("The token holds characters that no token has.", remedy="Set it anew.")
         self._base_url = base_url.rstrip("/")
-        self._timeout, self._max_retries, self._max_wait = timeout, max_retries, max_wait
+        self._timeout = timeout
+        self._retries = Retries(max_retries, max_wait, "A token raises the limit.", sleep, now)
         self._remedies = remedies or {}
         self._token = token
-        self._sleep, self._now = sleep, now
         all_headers = {"User-Agent": "lore", **(headers or {})}
         if token:
             all_headers["Authorization"] = f"Bearer {token}"
@@ -106,19 +94,9 @@ class HttpClient:
         target = _parse(self._base_url + url if url.startswith("/") else url)
         if params:
             target = target.copy_merge_params(params)
-        attempt = 0
-        while not isinstance(outcome := self._follow(target), Reply):
-            if attempt == self._max_retries:
-                raise SourceError(
-                    f"{self._name(target)} failed {attempt + 1} times: {outcome.reason}.",
-                    remedy="Check that the address is right and the server is up; the next run tries again.",
-                    retryable=True,
-                )
-            self._wait(target, outcome, attempt)
-            attempt += 1
-        return outcome
+        return self._retries.call(self._name(target), lambda: self._follow(target))
 
-    def _follow(self, url: httpx.URL) -> Reply | _Again:
+    def _follow(self, url: httpx.URL) -> Reply | Again:
         for _ in range(MAX_REDIRECTS + 1):
             if _origin(str(url)) != self._origin:
                 raise SourceError(
@@ -131,7 +109,7 @@ class HttpClient:
             url = outcome
         raise SourceError(f"{self._name(url)} redirects in a circle.", remedy="Check the base URL.")
 
-    def _once(self, url: httpx.URL) -> Reply | _Again | httpx.URL:
+    def _once(self, url: httpx.URL) -> Reply | Again | httpx.URL:
         deadline = time.monotonic() + self._timeout
         body = bytearray()
         try:
@@ -141,54 +119,43 @@ class HttpClient:
                     if len(body) > MAX_BYTES:
                         raise SourceError(f"{self._name(url)} sends more than {MAX_BYTES:,} bytes.")
                     if time.monotonic() > deadline:
-                        return _Again(f"no complete answer within {self._timeout:g} seconds")
+                        return Again(f"no complete answer within {self._timeout:g} seconds")
         except httpx.TimeoutException:
-            return _Again(f"no complete answer within {self._timeout:g} seconds")
+            return Again(f"no complete answer within {self._timeout:g} seconds")
         except httpx.TransportError as error:
-            return _Again(f"{type(error).__name__}: {error}".rstrip(". "))
+            return Again(f"{type(error).__name__}: {error}".rstrip(". "))
         except httpx.HTTPError as error:
-            return _Again(f"the answer cannot be decoded ({type(error).__name__})")
+            return Again(f"the answer cannot be decoded ({type(error).__name__})")
         if response.has_redirect_location:
             return _parse(_join(url, response.headers["location"]))
         if response.is_success:
             return self._reply(url, response, bytes(body))
         return self._refused(url, response, bytes(body))
 
-    def _reply(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Reply | _Again:
+    def _reply(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Reply | Again:
         try:
             data = json.loads(body)
         except (ValueError, RecursionError):
-            return _Again("the answer is not valid JSON")
+            return Again("the answer is not valid JSON")
         links = {rel: _join(url, link["url"]) for rel, link in response.links.items() if rel and link.get("url")}
-        return Reply(data, links.get("next"), links.get("last"), _number(response.headers.get("x-ratelimit-remaining")))
+        return Reply(data, links.get("next"), links.get("last"), number(response.headers.get("x-ratelimit-remaining")))
 
-    def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> _Again:
+    def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Again:
         status, headers = response.status_code, response.headers
         said = self._unsecret(_message(body))[:200].rstrip(".")
-        wait = _retry_after(headers.get("retry-after"), self._now())
-        if headers.get("x-ratelimit-remaining") == "0" and (reset := _number(headers.get("x-ratelimit-reset"))):
-            wait = max(wait or 0.0, reset - self._now() + 1)
+        wait = retry_after(headers.get("retry-after"), self._retries.now())
+        if headers.get("x-ratelimit-remaining") == "0" and (reset := number(headers.get("x-ratelimit-reset"))):
+            wait = max(wait or 0.0, reset - self._retries.now() + 1)
         limited = status == 403 and (wait is not None or "rate limit" in said.lower())
         if status in TRANSIENT or limited:
             if wait is None and (limited or status == 429):
                 wait = 60.0  # GitHub: without a header, wait at least a minute
-            return _Again(f"HTTP {status}{f' ({said})' if said else ''}", wait)
+            return Again(f"HTTP {status}{f' ({said})' if said else ''}", wait)
         raise HttpError(
             f"{self._name(url)} answered HTTP {status}{f': {said}' if said else ''}.",
             status=status,
             remedy=self._remedies.get(status, "Check the declaration and the base URL."),
         )
-
-    def _wait(self, url: httpx.URL, outcome: _Again, attempt: int) -> None:
-        pause = min(MAX_BACKOFF, 0.5 * 2**attempt) * random.uniform(0.8, 1.2)  # noqa: S311 - jitter
-        if outcome.seconds is not None and outcome.seconds > self._max_wait:
-            until = datetime.fromtimestamp(self._now() + outcome.seconds, UTC)
-            raise SourceError(
-                f"{self._name(url)} asks to wait until {until:%Y-%m-%d %H:%M:%S} UTC: {outcome.reason}.",
-                remedy="Run again after that; what was read so far is kept. A token raises the limit.",
-                retryable=True,
-            )
-        self._sleep(max(pause, outcome.seconds or 0.0))  # clocks differ: a time to wait for may be over here
 
     def _name(self, url: httpx.URL) -> str:
         """The address as errors show it: without query and credentials."""
@@ -229,16 +196,3 @@ def _message(body: bytes) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
     return " ".join(said.split()) if isinstance(said, str) else ""
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else None
-
-
-def _retry_after(text: str | None, now: float) -> float | None:
-    if (seconds := _number(text)) is not None:
-        return float(seconds)
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now) if text else None
-    except (ValueError, OverflowError, TypeError):
-        return None
