@@ -57,8 +57,8 @@ def test_the_result_is_a_markdown_document_without_bytes() -> None:
 
 
 def test_errors_name_the_document_and_the_remedy() -> None:
-    with pytest.raises(ConversionError, match=r"fake:a.*Unknown format 'docx'") as caught:
-        convert(make_document(format="docx"))
+    with pytest.raises(ConversionError, match=r"fake:a.*Unknown format 'odt'") as caught:
+        convert(make_document(format="odt"))
     assert "markdown" in caught.value.remedy
     with pytest.raises(ConversionError, match="MB"):
         convert(make_document(text="x" * (33 * 1024 * 1024), format="text"))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from include.lore.convert.decoding import clean, decode, refuse_binary
-from include.lore.convert.formats import CODE_PREFIX, FORMATS
+from include.lore.convert.formats import BINARY_FORMATS, CODE_PREFIX, FORMATS
 from include.lore.convert.result import Converted
 from include.lore.errors import ConversionError
 from include.lore.types import Document
@@ -46,10 +46,24 @@ def _convert(document: Document) -> Converted:
         raise ConversionError(
             f"Unknown format {document.format!r}.", remedy=f"Known are: {', '.join(sorted(FORMATS))}."
         )
+    if document.format in BINARY_FORMATS:
+        return _convert_binary(document)
     text = decode(document.data) if document.data is not None else document.text
     if document.data is None:
         refuse_binary(text)
     return _converter(document.format, document.url)(clean(text))
+
+
+def _convert_binary(document: Document) -> Converted:
+    if document.data is None:
+        raise ConversionError(
+            f"A document in the format {document.format} has bytes, and this one has text.",
+            remedy="Give its `data`, or its format as text.",
+        )
+    from include.lore.convert.office import convert_office
+
+    converted = convert_office(document.data, document.format)
+    return replace(converted, text=clean(converted.text))
 
 
 def _converter(name: str, url: str) -> Callable[[str], Converted]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CODE_PREFIX", "FORMATS", "format_of"]
+__all__ = ["BINARY_FORMATS", "CODE_PREFIX", "FORMATS", "format_of"]
 
 CODE_PREFIX = "code:"
 
@@ -14,6 +14,9 @@ _SUFFIXES = {
     "notebook": "ipynb",
     "xml": "xml rss atom rdf",
     "text": "txt text log",
+    "docx": "docx docm",
+    "pptx": "pptx pptm",
+    "xlsx": "xlsx xlsm",
     "code:bash": "sh bash zsh ksh",
     "code:bat": "bat cmd",
     "code:c": "c h",
@@ -77,6 +80,9 @@ _BY_NAME = {
 
 FORMATS = frozenset(_SUFFIXES)
 """Every format name; source code carries its language: `code:python`."""
+
+BINARY_FORMATS = frozenset({"docx", "pptx", "xlsx"})
+"""Those that are no text: a document in one of them has `data`."""
 
 
 def format_of(path: str) -> str | None:
