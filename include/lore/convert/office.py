@@ -20,8 +20,8 @@ from include.lore.errors import ConversionError
 __all__ = ["convert_office", "markdown_table"]
 
 MAX_PARTS = 10_000
-MAX_XML = 32 * 1024 * 1024
-"""Bytes of all XML in an archive, unpacked; Word's tree takes some 30 times as much memory."""
+MAX_XML = {"docx": 12 * 1024 * 1024, "pptx": 32 * 1024 * 1024, "xlsx": 32 * 1024 * 1024}
+"""Bytes of all XML in an archive, unpacked; the tree of a Word file takes some 50 times as much memory."""
 MAX_CELLS = 200_000
 """Of a workbook; a larger one is data and no page."""
 PIECE = 1 << 20
@@ -45,7 +45,7 @@ r[style-name='Source Text'] => code
 
 
 def convert_office(data: bytes, name: str) -> Converted:
-    """The Markdown of a file in the format `name`: docx, pptx or xlsx. Raises ConversionError for what is none, or too large."""
+    """The Markdown of a docx, pptx or xlsx file, which `name` says. Raises ConversionError for any other, or too large."""
     with _open(data, name) as archive:
         match name:
             case "docx":
@@ -84,16 +84,16 @@ def _open(data: bytes, name: str) -> zipfile.ZipFile:
         raise ConversionError(
             f"It is no .{name} file: {error}.", remedy="Save it again, or leave it out of the source."
         ) from error
-    _measure(archive)
+    _measure(archive, MAX_XML[name])
     return archive
 
 
-def _measure(archive: zipfile.ZipFile) -> None:
+def _measure(archive: zipfile.ZipFile, limit: int) -> None:
     """Refuse what would grow: an archive's own list bounds what is unpacked, for zipfile reads no byte beyond it."""
     parts = archive.infolist()
     markup = [part for part in parts if part.filename.lower().endswith((".xml", ".rels", ".vml"))]
     size = sum(part.file_size for part in markup)
-    if len(parts) > MAX_PARTS or size > MAX_XML:
+    if len(parts) > MAX_PARTS or size > limit:
         raise ConversionError(
             f"It unpacks to {len(parts):,} parts with {size / 1e6:,.0f} MB of XML, more than is read.",
             remedy="Split it, or leave it out of the source.",
