@@ -9,19 +9,10 @@ from typing import Any
 
 from include.lore.declarations import SlackExportDeclaration
 from include.lore.errors import SourceError
-from include.lore.sources.mrkdwn import Names
 from include.lore.sources.slack_archive import BrokenFileError, SlackArchive, open_archive
-from include.lore.sources.slack_messages import (
-    Conversation,
-    Post,
-    conversations,
-    display_name,
-    one_line,
-    read_post,
-    render,
-    title_of,
-)
-from include.lore.types import Batch, Cursor, Document, Failure
+from include.lore.sources.slack_documents import Channel, People, Publisher, read_channel
+from include.lore.sources.slack_messages import Conversation, Post, conversations, read_post
+from include.lore.types import Batch, Cursor, Failure
 
 __all__ = ["SlackExportSource"]
 
@@ -36,6 +27,7 @@ class SlackExportSource:
     def __init__(self, declaration: SlackExportDeclaration) -> None:
         self.id = declaration.id
         self._declaration = declaration
+        self._publisher = Publisher(declaration.id, declaration.workspace_url or "", declaration.audiences)
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
         """Yield a batch for each channel; a day that cannot be read is a failure by name."""
@@ -44,7 +36,8 @@ class SlackExportSource:
             for channel in self._channels(export):
                 failures: list[Failure] = []
                 found = list(self._conversations(export, channel, failures))
-                yield Batch(tuple(self._document(channel, one) for one in found), failures=tuple(failures))
+                documents = tuple(self._publisher.document(channel, one) for one in found)
+                yield Batch(documents, failures=tuple(failures))
 
     def list_ids(self) -> Iterator[str]:
         """Yield the id of every conversation. Raises SourceError when a day cannot be read: what it holds would seem
@@ -55,19 +48,19 @@ class SlackExportSource:
             for channel in self._channels(export):
                 failures: list[Failure] = []
                 for conversation in self._conversations(export, channel, failures):
-                    yield self._document_id(channel, conversation)
+                    yield self._publisher.document_id(channel, conversation.ts)
                 if failures:
                     raise SourceError(
                         f"{archive.name} cannot be listed completely: {failures[0].reason}",
                         remedy="Repair the export or make a new one; until then nothing is removed from the index.",
                     )
 
-    def _channels(self, export: _Export) -> list[_Channel]:
+    def _channels(self, export: _Export) -> list[Channel]:
         wanted = self._declaration.channels
         if not wanted:
-            return [channel for channel in export.channels if not channel.private]
-        named = {key: channel for channel in export.channels for key in (channel.id, channel.name)}
-        chosen: dict[str, _Channel] = {}
+            return [channel for channel in export.folders if not channel.private]
+        named = {key: channel for channel in export.folders for key in (channel.id, channel.name)}
+        chosen: dict[str, Channel] = {}
         for name in wanted:
             channel = named.get(name.removeprefix("#"))
             if channel is None:
@@ -79,75 +72,38 @@ class SlackExportSource:
             chosen[channel.id] = channel
         return list(chosen.values())
 
-    def _conversations(self, export: _Export, channel: _Channel, failures: list[Failure]) -> Iterator[Conversation]:
+    def _conversations(self, export: _Export, channel: Channel, failures: list[Failure]) -> Iterator[Conversation]:
         posts: list[Post] = []
-        for name in export.archive.days.get(channel.folder, ()):
+        for name in export.archive.days.get(export.folders[channel], ()):
             try:
                 messages = export.archive.objects(name)
             except BrokenFileError as error:
                 failures.append(Failure(f"{self.id}:{channel.id}:{name.rpartition('/')[2]}", f"{name}: {error}."))
                 continue
-            read = (read_post(message, export.names, export.bots) for message in messages)
+            read = (read_post(message, export.people.names, export.people.bots) for message in messages)
             posts.extend(post for post in read if post)
         return conversations(posts, self._declaration.include_bots)
-
-    def _document_id(self, channel: _Channel, conversation: Conversation) -> str:
-        return f"{self.id}:{channel.id}:{conversation.ts}"
-
-    def _document(self, channel: _Channel, conversation: Conversation) -> Document:
-        workspace = self._declaration.workspace_url
-        link = f"{workspace}/archives/{channel.id}/p{conversation.ts.replace('.', '')}" if workspace else ""
-        return Document(
-            id=self._document_id(channel, conversation),
-            source_id=self.id,
-            url=link,
-            title=title_of(conversation, channel.name),
-            text=render(conversation),
-            updated_at=conversation.updated_at,
-            metadata={
-                "channel": channel.name,
-                "messages": len(conversation.posts),
-                "people": sorted({post.author for post in conversation.posts if not post.bot}),
-            },
-            audiences=self._declaration.audiences,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Channel:
-    id: str
-    name: str
-    folder: str
-    private: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Export:
+    """An opened export; `folders` says in which folder a channel's days are."""
+
     archive: SlackArchive
-    names: Names
-    bots: frozenset[str]
-    channels: tuple[_Channel, ...]
+    people: People
+    folders: Mapping[Channel, str]
 
     @classmethod
     def of(cls, archive: SlackArchive) -> _Export:
         """Read who and what there is. Raises SourceError when that cannot be read."""
         users = _objects(archive, "users.json")
-        channels = [
-            _Channel(channel["id"], one_line(channel["name"]), channel["name"], private)
+        folders = {
+            channel: payload["name"]
             for file, private in (("channels.json", False), ("groups.json", True))
-            for channel in _objects(archive, file)
-            if isinstance(channel.get("id"), str) and isinstance(channel.get("name"), str)
-        ]
-        known = {user["id"]: user for user in users if isinstance(user.get("id"), str)}
-        return cls(
-            archive,
-            Names(
-                {key: name for key, user in known.items() if (name := display_name(user))},
-                {channel.id: channel.name for channel in channels},
-            ),
-            frozenset(key for key, user in known.items() if user.get("is_bot") or key == "USLACKBOT"),
-            tuple(channels),
-        )
+            for payload in _objects(archive, file)
+            if (channel := read_channel(payload, private=private))
+        }
+        return cls(archive, People.of(users, folders), folders)
 
 
 def _objects(archive: SlackArchive, name: str) -> list[Mapping[str, Any]]:

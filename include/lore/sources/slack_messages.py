@@ -1,33 +1,49 @@
-"""Slack's messages to posts, and posts to conversations: what an export and, later, the Web API have in common."""
+"""Slack's messages to posts, and posts to conversations: what an export and the Web API have in common."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from include.lore.sources.mrkdwn import Names, escape, to_markdown, to_plain
+from include.lore.sources.slack_attachments import PostFile, attachment_quotes, block_texts, file_lines, read_files
+from include.lore.sources.slack_payload import Payload, as_mapping, as_text, is_ts
 
-__all__ = ["Conversation", "Post", "conversations", "display_name", "one_line", "read_post", "render", "title_of"]
+__all__ = [
+    "Conversation",
+    "Post",
+    "author_id",
+    "conversations",
+    "display_name",
+    "one_line",
+    "read_post",
+    "render",
+    "title_of",
+    "week_of",
+]
 
 SAID = frozenset({"", "me_message", "thread_broadcast", "reply_broadcast", "file_share", "file_comment", "bot_message"})
 """Subtypes in which somebody says something; all others are joins, leaves, topics and the like."""
 SILENCE = 2 * 3600.0
 """Seconds after which the next message outside threads begins another conversation."""
+WEEK = 7 * 86_400.0
+TURN = 3 * 86_400.0 + 8 * 3600.0
+"""The first Sunday, 8:00 UTC: an hour at which the fewest offices of the world talk."""
 MAX_POSTS = 50
 """A conversation outside threads is cut here, so that a busy channel does not become one document."""
 SAME_BREATH = 300.0
 """Within so many seconds, a person's posts stand under one name."""
 TITLE_CHARACTERS = 80
 NAME_CHARACTERS = 200
-TS = re.compile(r"[0-9]{1,10}\.[0-9]{1,6}")
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message as Markdown `text`, and `plain` for a title. `ts` identifies it in its channel, `thread` its thread."""
+    """A message as Markdown `text`, and `plain` for a title. `ts` identifies it in its channel, `thread` its thread.
+
+    `edited` is when it was last edited, in seconds since the epoch, 0 if never.
+    """
 
     ts: str
     thread: str
@@ -35,6 +51,8 @@ class Post:
     text: str
     plain: str
     bot: bool
+    edited: float = 0.0
+    files: tuple[PostFile, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -51,12 +69,18 @@ class Conversation:
 
     @property
     def updated_at(self) -> datetime:
-        return datetime.fromtimestamp(self.posts[-1].seconds, UTC)
+        """When it was last posted to, or edited."""
+        return datetime.fromtimestamp(max(max(post.seconds, post.edited) for post in self.posts), UTC)
 
 
-def display_name(user: Mapping[str, Any]) -> str:
+def week_of(seconds: float) -> float:
+    """When the week began that a time lies in, on Sunday at 8:00 UTC; both in seconds since the epoch."""
+    return seconds - (seconds - TURN) % WEEK
+
+
+def display_name(user: Payload) -> str:
     """What people are called: the real name where there is one."""
-    profile = _mapping(user.get("profile"))
+    profile = as_mapping(user.get("profile"))
     candidates = (profile.get("real_name"), user.get("real_name"), profile.get("display_name"), user.get("name"))
     return next((one_line(name) for name in candidates if isinstance(name, str) and name.strip()), "")
 
@@ -66,34 +90,36 @@ def one_line(name: str) -> str:
     return " ".join(name.split())[:NAME_CHARACTERS]
 
 
-def read_post(message: Mapping[str, Any], names: Names, bots: frozenset[str]) -> Post | None:
+def read_post(message: Payload, names: Names, bots: Container[str]) -> Post | None:
     """The post that a message is, or None when nobody says anything in it. `bots` are ids of users that are bots."""
-    ts, subtype = _text(message.get("ts")), _text(message.get("subtype"))
-    if message.get("type", "message") != "message" or subtype not in SAID or message.get("hidden"):
+    ts, subtype = as_text(message.get("ts")), as_text(message.get("subtype"))
+    if message.get("type", "message") != "message" or subtype not in SAID or message.get("hidden") or not is_ts(ts):
         return None
-    if not TS.fullmatch(ts):
+    user = author_id(message)
+    said = as_text(message.get("text")) or "\n".join(block_texts(message.get("blocks")))
+    text = "\n\n".join(part for part in (to_markdown(said, names), *attachment_quotes(message, names)) if part)
+    files = read_files(message, said)
+    plain = to_plain(said, names) or " ".join(text.split()) or next((file.plain for file in files if file.plain), "")
+    if not plain:
         return None
-    user = _author_id(message)
-    said = _text(message.get("text")) or "\n".join(_block_texts(message.get("blocks")))
-    parts = [to_markdown(said, names), *_attachments(message, names), *_files(message, said)]
-    text = "\n\n".join(part for part in parts if part)
-    if not text:
-        return None
-    thread = _text(message.get("thread_ts"))
+    thread, edited = message.get("thread_ts"), as_mapping(message.get("edited")).get("ts")
     return Post(
         ts=ts,
-        thread=thread if TS.fullmatch(thread) else "",
+        thread=thread if is_ts(thread) else "",
         author=_author(message, user, names),
         text=text,
-        plain=to_plain(said, names) or " ".join(text.split()),
+        plain=plain,
         bot=subtype == "bot_message" or bool(message.get("bot_id")) or user in bots,
+        edited=float(edited) if is_ts(edited) else 0.0,
+        files=files,
     )
 
 
 def conversations(posts: Iterable[Post], include_bots: bool) -> Iterator[Conversation]:
     """Group a channel's posts: a thread is one conversation, posts outside threads are parted by silence.
 
-    Without bots, a thread that a bot began stays when people answer in it: they talk about what it said.
+    They are parted by the turn of the week as well, so that any week can be grouped without knowing what came before
+    it. Without bots, a thread that a bot began stays when people answer in it: they talk about what it said.
     """
     unique = {post.ts: post for post in posts}
     threads: dict[str, list[Post]] = {}
@@ -110,10 +136,13 @@ def conversations(posts: Iterable[Post], include_bots: bool) -> Iterator[Convers
             yield Conversation(ts, tuple(kept))
     start = 0
     for end in range(1, len(loose) + 1):
-        full = end - start == MAX_POSTS
-        if end == len(loose) or full or loose[end].seconds - loose[end - 1].seconds > SILENCE:
+        if end == len(loose) or end - start == MAX_POSTS or _parted(loose[end - 1], loose[end]):
             yield Conversation(loose[start].ts, tuple(loose[start:end]))
             start = end
+
+
+def _parted(post: Post, following: Post) -> bool:
+    return following.seconds - post.seconds > SILENCE or week_of(following.seconds) != week_of(post.seconds)
 
 
 def render(conversation: Conversation) -> str:
@@ -124,7 +153,8 @@ def render(conversation: Conversation) -> str:
         if before is None or before.author != post.author or post.seconds - before.seconds > SAME_BREATH:
             time = datetime.fromtimestamp(post.seconds, UTC)
             lines.append(f"**{escape(post.author)}** ({time:%Y-%m-%d %H:%M} UTC):")
-        lines.append(post.text)
+        lines += [post.text] if post.text else []
+        lines += [line for file in post.files for line in file_lines(file)]
         before = post
     return "\n\n".join(lines) + "\n"
 
@@ -138,64 +168,15 @@ def title_of(conversation: Conversation, channel: str) -> str:
     return f"#{channel}: {words}"
 
 
-def _author_id(message: Mapping[str, Any]) -> str:
-    comment, file = _mapping(message.get("comment")), _mapping(message.get("file"))
-    return _text(message.get("user")) or _text(comment.get("user")) or _text(file.get("user"))
+def author_id(message: Payload) -> str:
+    """The id of the user who wrote the message, "" where it has none."""
+    comment, file = as_mapping(message.get("comment")), as_mapping(message.get("file"))
+    return as_text(message.get("user")) or as_text(comment.get("user")) or as_text(file.get("user"))
 
 
-def _author(message: Mapping[str, Any], user: str, names: Names) -> str:
+def _author(message: Payload, user: str, names: Names) -> str:
     """The name; a person of another workspace is not among the users, but comes with a profile."""
-    bot = _mapping(message.get("bot_profile"))
+    bot = as_mapping(message.get("bot_profile"))
     guest = display_name({"profile": message.get("user_profile")})
-    given = _text(bot.get("name")) or _text(message.get("username")) or user
+    given = as_text(bot.get("name")) or as_text(message.get("username")) or user
     return names.users.get(user) or guest or one_line(to_plain(given, names)) or "unknown"
-
-
-def _attachments(message: Mapping[str, Any], names: Names) -> Iterator[str]:
-    """Previews of links, and what integrations attach, as quotes."""
-    for attachment in _mappings(message.get("attachments")):
-        title, link = _text(attachment.get("title")), _text(attachment.get("title_link"))
-        heading = _link(link, title)
-        fields = [f"*{_text(f.get('title'))}*: {_text(f.get('value'))}" for f in _mappings(attachment.get("fields"))]
-        pieces = [_text(attachment.get("pretext")), heading, _text(attachment.get("text")), *fields]
-        raw = "\n".join(piece for piece in pieces if piece) or _text(attachment.get("fallback"))
-        text = to_markdown(raw, names)
-        if text:
-            yield "\n".join(f"> {line}".rstrip() for line in text.splitlines())
-
-
-def _files(message: Mapping[str, Any], said: str) -> Iterator[str]:
-    """Files by name and permalink; their private addresses carry secrets and are left out."""
-    for file in [*_mappings(message.get("files")), *_mappings([message.get("file")])]:
-        name = _text(file.get("title")) or _text(file.get("name"))
-        if name and name not in said:
-            yield "File: " + to_markdown(_link(_text(file.get("permalink")).partition("?")[0], name), Names())
-
-
-def _link(url: str, label: str) -> str:
-    """Mrkdwn for a link, or for the label alone where there is nothing to link to."""
-    label = " ".join(label.split()).replace("<", "&lt;").replace(">", "&gt;")
-    return f"<{url}|{label}>" if label and re.fullmatch(r"https?://[^\s<>|]+", url) else label
-
-
-def _block_texts(blocks: object, depth: int = 0) -> Iterator[str]:
-    """The texts of Block Kit blocks, for messages of apps that have no other."""
-    for block in _mappings(blocks):
-        if block.get("type") in ("mrkdwn", "plain_text"):
-            yield _text(block.get("text"))
-        elif depth < 4:
-            for key in ("text", "fields", "elements"):
-                inner = block.get(key)
-                yield from _block_texts(inner if isinstance(inner, list) else [inner], depth + 1)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
