@@ -1,0 +1,142 @@
+"""Relative links of a repository's Markdown and RST made absolute, for a passage is read far from its file.
+
+Links carry the branch or tag, not the commit: with the commit in them every document would change at every push, and
+be indexed again. A link is rewritten only where its target exists; others may be meant for a site generator.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote
+
+from include.lore.convert.fences import lines
+from include.lore.convert.includes import outside_literal
+
+__all__ = ["RepositoryLinks", "encode_path"]
+
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".avif", ".bmp", ".ico", ".mp4", ".webm")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)")
+INLINE = re.compile(r"(?<=\]\()(?P<space>[ \t]*)(?:<(?P<angled>[^<>\n]{1,2000})>|(?P<bare>[^\s()<>]{1,2000}))(?=[\s)])")
+REFERENCE = re.compile(r"^(?P<space> {0,3}\[[^\]\n]{1,500}\]:[ \t]*)(?:<(?P<angled>[^<>\n]+)>|(?P<bare>\S+))")
+ATTRIBUTE = re.compile(
+    r"(?P<space>\b(?:href|src)=)(?P<quote>[\"'])(?P<bare>[^\"'<>\s]{1,2000})(?P=quote)", re.IGNORECASE
+)
+RST_INLINE = re.compile(r"(?P<space>`[^`<>\n]{0,500}<)(?P<bare>[^`<>\s]{1,2000})(?=>`__?)")
+RST_TARGET = re.compile(r"^(?P<space>\s*\.\. _[^:\n`]{1,500}:[ \t]+)(?P<bare>\S+)$")
+RST_IMAGE = re.compile(r"^(?P<space>\s*\.\. (?:\|[^|\n]+\| )?(?:image|figure)::[ \t]+)(?P<bare>\S+)$")
+
+
+def encode_path(path: str) -> str:
+    """A path as it stands in a URL; bytes that are not UTF-8 are kept."""
+    return quote(os.fsencode(path))
+
+
+@dataclass(frozen=True)
+class RepositoryLinks:
+    """The addresses of one repository's files at a branch or tag; `web_url` is the repository's page."""
+
+    web_url: str
+    ref: str
+    files: Iterable[str]
+    _files: frozenset[str] = field(init=False)
+    _folders: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        files = frozenset(self.files)
+        folders = {""}
+        for path in files:
+            while (path := posixpath.dirname(path)) and path not in folders:
+                folders.add(path)
+        object.__setattr__(self, "_files", files)
+        object.__setattr__(self, "_folders", frozenset(folders))
+
+    def page(self, path: str, lines: tuple[int, int] | None = None) -> str:
+        """The page that shows a file, at its lines (first, last; from 1) where given."""
+        anchor = f"#L{lines[0]}-L{lines[1]}" if lines else ""
+        return self._address("blob", path) + anchor
+
+    def markdown(self, text: str, path: str) -> str:
+        """The Markdown text of the file at `path` with its links absolute; code stays as it is."""
+        replace = self._replacer(path)
+        return "\n".join(
+            line.text if line.code or not _may_link(line.text) else _outside_code(line.text, replace)
+            for line in lines(text)
+        )
+
+    def rst(self, text: str, path: str) -> str:
+        """The RST text of the file at `path` with its links and images absolute; literal blocks stay as they are."""
+        replace = self._replacer(path)
+        return "\n".join(
+            line if literal else _rst_line(line, replace) for line, literal in outside_literal(text.split("\n"))
+        )
+
+    def _replacer(self, path: str) -> Callable[[re.Match[str]], str]:
+        def replace(match: re.Match[str]) -> str:
+            groups = match.groupdict()
+            target = groups.get("angled") or groups["bare"]
+            absolute = self._resolve(target, path)
+            mark = groups.get("quote") or ""
+            return match[0] if absolute is None else f"{groups['space']}{mark}{absolute}{mark}"
+
+        return replace
+
+    def _resolve(self, target: str, path: str) -> str | None:
+        """The absolute address of a target, or None where it is absolute, or leads to nothing in the repository."""
+        if SCHEME.match(target) or "\\" in target:
+            return None
+        place, mark, anchor = target.partition("#")
+        place, question, query = place.partition("?")
+        if not place:
+            return f"{self.page(path)}#{anchor}" if anchor and not question else None
+        decoded = unquote(place, errors="surrogateescape")
+        base = "" if decoded.startswith("/") else posixpath.dirname(path)
+        found = posixpath.normpath(posixpath.join(base, decoded.lstrip("/")))
+        found = "" if found == "." else found
+        rest = question + query + mark + anchor
+        if found in self._files:
+            return self._address("raw" if found.lower().endswith(IMAGES) else "blob", found) + rest
+        return self._address("tree", found) + rest if found in self._folders else None
+
+    def _address(self, view: str, path: str) -> str:
+        below = f"/{encode_path(path)}" if path else ""
+        return f"{self.web_url}/{view}/{quote(self.ref)}{below}"
+
+
+def _may_link(line: str) -> bool:
+    return "](" in line or "]:" in line or "=" in line
+
+
+def _outside_code(line: str, replace: Callable[[re.Match[str]], str]) -> str:
+    return "".join(piece if code else _markdown_piece(piece, replace) for piece, code in _code_spans(line))
+
+
+def _markdown_piece(piece: str, replace: Callable[[re.Match[str]], str]) -> str:
+    for pattern in (INLINE, REFERENCE, ATTRIBUTE):
+        piece = pattern.sub(replace, piece)
+    return piece
+
+
+def _rst_line(line: str, replace: Callable[[re.Match[str]], str]) -> str:
+    for pattern in (RST_INLINE, RST_TARGET, RST_IMAGE):
+        line = pattern.sub(replace, line)
+    return line
+
+
+def _code_spans(line: str) -> Iterator[tuple[str, bool]]:
+    """The line in pieces, each with whether it is a code span: a run of backticks up to the next as long."""
+    runs = list(CODE_SPAN.finditer(line))
+    position, index = 0, 0
+    while index < len(runs):
+        closing = next((later for later in range(index + 1, len(runs)) if runs[later][1] == runs[index][1]), None)
+        if closing is None:
+            index += 1
+            continue
+        yield line[position : runs[index].start()], False
+        yield line[runs[index].start() : runs[closing].end()], True
+        position, index = runs[closing].end(), closing + 1
+    yield line[position:], False
