@@ -45,7 +45,10 @@ r[style-name='Source Text'] => code
 
 
 def convert_office(data: bytes, name: str) -> Converted:
-    """The Markdown of a docx, pptx or xlsx file, as `name` says. Raises ConversionError for another, or too large a one."""
+    """The Markdown of a docx, pptx or xlsx file, as `name` says.
+
+    Raises ConversionError for what is no such file, or too large a one.
+    """
     with _open(data, name) as archive:
         match name:
             case "docx":
