@@ -1,0 +1,263 @@
+"""Source code in units, the functions and classes that a person would cite, found by tree-sitter.
+
+A class that is too long for one unit is cut into its methods. What stands outside, such as imports and constants, stays
+with the file, together with the first line of each unit: an outline of what is in it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from include.lore.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+__all__ = ["UNITS_VERSION", "Unit", "file_units"]
+
+UNITS_VERSION = 1
+"""Raised when the same file gives other units, so that repositories are read again."""
+LONG = 2_000
+"""Characters up to which a file, or a class, is one unit."""
+LONGEST_NAME = 200
+MAX_DEPTH = 20
+PIECE = 65_536
+STEPS = 20_000
+"""How long parsing a file may take, in steps of tree-sitter: about two megabytes of sound code, two seconds."""
+STEPS_WITH_ERRORS = 1_000
+"""The same once an error was met: guessing takes some milliseconds a step."""
+
+GRAMMARS = {
+    "c": ("tree_sitter_c", "language"),
+    "cpp": ("tree_sitter_cpp", "language"),
+    "csharp": ("tree_sitter_c_sharp", "language"),
+    "go": ("tree_sitter_go", "language"),
+    "java": ("tree_sitter_java", "language"),
+    "javascript": ("tree_sitter_javascript", "language"),
+    "php": ("tree_sitter_php", "language_php"),
+    "python": ("tree_sitter_python", "language"),
+    "ruby": ("tree_sitter_ruby", "language"),
+    "rust": ("tree_sitter_rust", "language"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+}
+"""Language → the package of its grammar and the function that gives it."""
+
+DEFINITIONS = frozenset({
+    "abstract_class_declaration", "annotation_type_declaration", "class", "class_declaration", "class_definition",
+    "class_specifier", "constructor_declaration", "delegate_declaration", "enum_declaration", "enum_item",
+    "enum_specifier", "function_declaration", "function_definition", "function_item",
+    "generator_function_declaration", "impl_item", "interface_declaration", "internal_module", "macro_definition",
+    "method", "method_declaration", "method_definition", "mod_item", "module", "property_declaration",
+    "record_declaration", "singleton_method", "struct_declaration", "struct_item", "struct_specifier",
+    "trait_declaration", "trait_item", "type_alias_declaration", "type_declaration", "type_definition", "union_item",
+    "union_specifier",
+})  # fmt: skip
+"""Kinds of node that are units; no two languages mean different things by one of these names."""
+WRAPPERS = frozenset({"ambient_declaration", "decorated_definition", "export_statement", "template_declaration"})
+"""They hold one definition, and belong to its unit."""
+FUNCTION_VALUES = frozenset({"arrow_function", "class", "function_expression", "generator_function"})
+"""What makes `const f = …` of JavaScript a definition."""
+SCOPES = frozenset({
+    "ERROR", "declaration_list", "file_scoped_namespace_declaration", "linkage_specification",
+    "namespace_declaration", "namespace_definition", "preproc_else", "preproc_if", "preproc_ifdef",
+})  # fmt: skip
+"""Kinds of node that are looked into."""
+LEADING = frozenset({"attribute_item", "block_comment", "comment", "line_comment"})
+"""What belongs to a unit when it stands directly above it."""
+KINDS = (
+    "class", "struct", "interface", "enum", "trait", "impl", "module", "method", "function", "macro", "record", "union",
+    "type", "property",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A piece of a file: its lines `first` to `last`, from 1. `name` is dotted, and unique in the file.
+
+    The unit of the file itself has no name and no lines. In its text, and in that of a class which is cut, each unit
+    inside is only the line that names it.
+    """
+
+    name: str
+    kind: str
+    text: str
+    first: int = 0
+    last: int = 0
+
+
+def file_units(text: str, language: str) -> list[Unit]:
+    """The units of a file, first the file's own; only that one for a short file or a language without a grammar.
+
+    Raises MissingPackageError where the language's grammar is not installed.
+    """
+    if len(text) <= LONG or language not in GRAMMARS:
+        return [Unit("", "file", text)]
+    root = _parse(text, language)
+    if root is None:
+        return [Unit("", "file", text)]
+    lines = text.split("\n")
+    found = list(_definitions(root, "", 0))
+    units: list[Unit] = []
+    outline = _collect(found, lines, 0, len(lines) - 1, units)
+    return [Unit("", "file", outline), *_unique(units)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A definition with the rows (from 0) that it takes, `row` being where it is named."""
+
+    node: Node
+    name: str
+    first: int
+    row: int
+    last: int
+
+
+def _parse(text: str, language: str) -> Node | None:
+    """The root of the file's tree; None where parsing takes longer than sound code takes."""
+    data = text.encode("utf-8", "replace")
+    root = _root(data, language)
+    if language == "c" and (root is None or root.has_error):  # a header of C++ has the same suffix
+        return _root(data, "cpp")
+    return root
+
+
+def _root(data: bytes, language: str) -> Node | None:
+    """Steps are counted, not seconds, so that a file gives the same units on every machine."""
+    parser, steps = _parser(language), 0
+
+    def too_long(_: int, has_error: bool) -> bool:
+        nonlocal steps
+        steps += 1
+        return steps > (STEPS_WITH_ERRORS if has_error else STEPS)
+
+    tree = parser.parse(lambda offset, _: data[offset : offset + PIECE], progress_callback=too_long)
+    if tree is None:
+        parser.reset()
+        return None
+    return tree.root_node
+
+
+@cache
+def _parser(language: str) -> Parser:
+    module, function = GRAMMARS[language]
+    try:
+        from tree_sitter import Language, Parser
+
+        return Parser(Language(getattr(importlib.import_module(module), function)()))
+    except ImportError:
+        package = module.replace("_", "-")
+        raise MissingPackageError(f"tree-sitter {package}", f"Code in {language}") from None
+
+
+def _definitions(scope: Node, prefix: str, depth: int) -> Iterator[_Definition]:
+    """The definitions directly in a scope, in order, each with the comments that stand directly above it."""
+    if depth > MAX_DEPTH:
+        return
+    above: int | None = None  # the row where the comments above begin
+    end = -1  # the last row of what came before
+    for child in scope.named_children:
+        row, last = child.start_point.row, _last_row(child)
+        if above is not None and row > end + 1:
+            above = None
+        if child.type in LEADING:
+            above = row if above is None and row > end else above
+        elif inner := _definition_in(child):
+            first = row if above is None else above
+            yield _Definition(inner, _full_name(inner, prefix), first, inner.start_point.row, last)
+            above = None
+        else:
+            above = None
+            if child.type in SCOPES:
+                yield from _definitions(child, prefix, depth + 1)
+        end = last
+
+
+def _collect(found: Sequence[_Definition], lines: Sequence[str], first: int, last: int, units: list[Unit]) -> str:
+    """Add the units of the definitions, and return the text of the rows with each of them as its first line."""
+    kept: list[str] = []
+    row = first
+    for one in found:
+        if one.first < row or one.last > last:  # it shares a line with what came before
+            continue
+        kept += [*lines[row : one.first], lines[one.row]]
+        row = one.last + 1
+        text = "\n".join(lines[one.first : one.last + 1])
+        body = one.node.child_by_field_name("body")
+        members = list(_definitions(body, one.name, 1)) if body is not None and len(text) > LONG else []
+        place = len(units)
+        if members:
+            text = _collect(members, lines, one.first, one.last, units)
+        units.insert(place, Unit(one.name, _kind(one.node), text, one.first + 1, one.last + 1))
+    kept += lines[row : last + 1]
+    return "\n".join(kept)
+
+
+def _definition_in(node: Node) -> Node | None:
+    """The node when it is a definition, or the one that it wraps."""
+    if node.type in DEFINITIONS:
+        return node
+    if node.type in WRAPPERS or node.type == "expression_statement":
+        return next((found for child in node.named_children if (found := _definition_in(child))), None)
+    if node.type in ("lexical_declaration", "variable_declaration"):
+        for child in node.named_children:
+            value = child.child_by_field_name("value") if child.type == "variable_declarator" else None
+            if value is not None and value.type in FUNCTION_VALUES:
+                return child
+    return None
+
+
+def _full_name(node: Node, prefix: str) -> str:
+    name = _name(node)
+    if receiver := node.child_by_field_name("receiver"):  # Go writes the type before the method
+        prefix = next(iter(re.findall(r"[A-Za-z_]\w*", _text(receiver))[-1:]), "")
+        if generic := re.search(r"([A-Za-z_]\w*)\s*\[", _text(receiver)):
+            prefix = generic[1]
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _name(node: Node) -> str:
+    if node.type == "impl_item":
+        kind, trait = node.child_by_field_name("type"), node.child_by_field_name("trait")
+        return f"{_text(trait)} for {_text(kind)}" if trait else _text(kind)
+    named = node
+    while not (name := named.child_by_field_name("name")) and (below := named.child_by_field_name("declarator")):
+        named = below  # C wraps the name of a function in its type
+    if named.type == "qualified_identifier":
+        return _text(named)
+    if name is None and named is node:
+        specification = next((child for child in node.named_children if child.child_by_field_name("name")), None)
+        name = specification.child_by_field_name("name") if specification else None
+        return _text(name) or "default"
+    return _text(name or named)
+
+
+def _text(node: Node | None) -> str:
+    text = (node.text or b"").decode("utf-8", "replace") if node is not None else ""
+    return " ".join(text.split())[:LONGEST_NAME]
+
+
+def _kind(node: Node) -> str:
+    return next((kind for kind in KINDS if kind in node.type), "function")
+
+
+def _last_row(node: Node) -> int:
+    end = node.end_point
+    return end.row - 1 if end.column == 0 and end.row > node.start_point.row else end.row
+
+
+def _unique(units: Sequence[Unit]) -> Iterator[Unit]:
+    """Overloads have one name: the second is `name~2`."""
+    seen: Counter[str] = Counter()
+    for unit in units:
+        seen[unit.name] += 1
+        count = seen[unit.name]
+        name = unit.name if count == 1 else f"{unit.name}~{count}"
+        yield Unit(name, unit.kind, unit.text, unit.first, unit.last)
