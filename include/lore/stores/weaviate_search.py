@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from include.lore.stores.fusion import relative
 from include.lore.stores.schema import clean
-from include.lore.stores.weaviate_rows import WINDOW, equal
-from include.lore.stores.weaviate_schema import CHUNK_PROPERTIES, VECTOR_NAME, to_chunk
+from include.lore.stores.weaviate_grpc import Found, Message, all_of, by_both, by_keyword, by_vector, one_of
+from include.lore.stores.weaviate_rows import WINDOW
 from include.lore.stores.weaviate_words import index_words
 from include.lore.types import Hit
 
@@ -39,84 +39,47 @@ def search(
     """The best `limit` chunks that the asker may see: see `Index.search`."""
     words = index_words(clean(text[:QUERY_CHARACTERS])) if alpha < 1 else ""
     fields = ["words", f"title_words^{title_weight:g}"] if title_weight else ["words"]
-    common: dict[str, Any] = {
-        "limit": min(limit, WINDOW),
-        "filters": _visible(sources, audiences),
-        "include_vector": [VECTOR_NAME],
-        "return_properties": CHUNK_PROPERTIES,
-    }
+    limit, where = min(limit, WINDOW), _visible(sources, audiences)
     if words and (vector is None or alpha <= 0):
-        found = _by_keyword(chunks, words, fields, common)
+        found = by_keyword(chunks, words, fields, limit, where)
     elif words and vector is not None:
-        found = _fused(chunks, words, fields, vector, alpha, common)
+        found = by_both(chunks, words, fields, vector, alpha, limit, where)
     elif vector is not None and alpha > 0:
-        found = chunks.query.near_vector(vector.tolist(), target_vector=VECTOR_NAME, **common).objects
+        found = by_vector(chunks, vector, limit, where)
     else:
         return []
     hits = _hits(found, vector, alpha, keyword=bool(words))
     allowed = set(audiences)  # Weaviate's filter ignores white space at the ends of a word
-    return sorted((hit for hit in hits if allowed & {*hit.chunk.audiences}), key=lambda hit: (-hit.score, hit.chunk.id))
+    seen = (hit for hit in hits if not allowed.isdisjoint(hit.chunk.audiences))
+    return sorted(seen, key=lambda hit: (-hit.score, hit.chunk.id))
 
 
-def _visible(sources: Sequence[str], audiences: Sequence[str]) -> Any:
+def _visible(sources: Sequence[str], audiences: Sequence[str]) -> Message:
     """The condition that a chunk is in one of the sources (none: all) and for one of the audiences."""
-    seen = equal("audiences", map(clean, audiences))
-    return equal("source_id", map(clean, sources)) & seen if sources else seen
+    seen = one_of("audiences", map(clean, audiences))
+    return all_of([one_of("source_id", map(clean, sources)), seen] if sources else [seen])
 
 
-def _by_keyword(chunks: Collection, words: str, fields: list[str], common: dict[str, Any]) -> Any:
-    from weaviate.classes.query import MetadataQuery
-
-    metadata = MetadataQuery(score=True)
-    return chunks.query.bm25(words, query_properties=fields, return_metadata=metadata, **common).objects
-
-
-def _fused(
-    chunks: Collection, words: str, fields: list[str], vector: Vector, alpha: float, common: dict[str, Any]
-) -> Any:
-    from weaviate.classes.query import HybridFusion, MetadataQuery
-
-    return chunks.query.hybrid(
-        words,
-        vector={VECTOR_NAME: vector.tolist()},
-        target_vector=VECTOR_NAME,
-        alpha=alpha,
-        fusion_type=HybridFusion.RELATIVE_SCORE,
-        query_properties=fields,
-        return_metadata=MetadataQuery(score=True, explain_score=True),
-        **common,
-    ).objects
+def _hits(found: Found, vector: Vector | None, alpha: float, *, keyword: bool) -> list[Hit]:
+    """What was found as hits. Scores are the server's; without a keyword ranking they come from the cosines."""
+    nothing: list[float | None] = [None] * len(found.chunks)
+    scores: Sequence[float] = found.scores
+    vector_scores: Sequence[float | None] = nothing
+    keyword_scores: Sequence[float | None] = found.scores if keyword else nothing
+    if vector is not None and found.chunks:
+        cosines = _cosines(found.vectors, vector)
+        vector_scores = cosines.tolist()
+        if not keyword:
+            scores = (cosines if alpha >= 1 else alpha * relative(cosines)).tolist()
+        elif alpha > 0:
+            keyword_scores = list(map(_keyword_score, found.explanations))
+    columns = (found.chunks, scores, vector_scores, keyword_scores, found.vectors)
+    return [Hit(*values) for values in zip(*columns, strict=True)]
 
 
-def _hits(found: Sequence[Any], vector: Vector | None, alpha: float, *, keyword: bool) -> list[Hit]:
-    """The objects as hits. Scores are the server's; where there was no keyword ranking they come from the cosines."""
-    import numpy as np
-
-    if not found:
-        return []
-    vectors = np.array([row.vector[VECTOR_NAME] for row in found], dtype=np.float32)
-    cosines = None if vector is None else _cosines(vectors, vector)
-    if keyword:
-        scores = [float(row.metadata.score) for row in found]
-    else:
-        assert cosines is not None  # noqa: S101  for the type checker: no words and no vector find nothing
-        scores = list(map(float, cosines if alpha >= 1 else alpha * relative(cosines)))
-    fused = keyword and vector is not None and alpha > 0
-    return [
-        Hit(
-            to_chunk(row.properties),
-            score,
-            vector_score=None if cosines is None else float(cosines[number]),
-            keyword_score=_keyword_score(row.metadata.explain_score) if fused else score if keyword else None,
-            vector=vectors[number],
-        )
-        for number, (row, score) in enumerate(zip(found, scores, strict=True))
-    ]
-
-
-def _keyword_score(explanation: str | None) -> float | None:
+def _keyword_score(explanation: str) -> float | None:
     """The BM25 score of a fused hit, None where only the vector found it."""
-    match = KEYWORD_SCORE.search(explanation or "")
+    match = KEYWORD_SCORE.search(explanation)
     return float(match.group(1)) if match else None
 
 
