@@ -9,7 +9,13 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from include.lore.declarations import Declaration, FilesDeclaration, GitHubIssuesDeclaration, SlackExportDeclaration
+from include.lore.declarations import (
+    Declaration,
+    FilesDeclaration,
+    GitHubIssuesDeclaration,
+    SiteDeclaration,
+    SlackExportDeclaration,
+)
 from include.lore.errors import ConfigurationError
 from include.lore.ingest.sync import Sync
 from include.lore.protocols import ChatModel, Embedder, Index, Reranker, Source, Splitter, Store
@@ -174,6 +180,10 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
                 timeout=settings.timeout_seconds,
                 max_retries=settings.max_retries,
             )
+        case SiteDeclaration():
+            from include.lore.sources.site import SiteSource
+
+            return SiteSource(declaration, timeout=settings.timeout_seconds, max_retries=settings.max_retries)
 
 
 def make_sync(

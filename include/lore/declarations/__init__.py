@@ -7,6 +7,7 @@ from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration
 from include.lore.declarations.kinds import KINDS, Declaration
 from include.lore.declarations.load import Declarations, load_declaration, load_declarations
+from include.lore.declarations.site import SiteDeclaration
 from include.lore.declarations.slack import SlackExportDeclaration
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Declarations",
     "FilesDeclaration",
     "GitHubIssuesDeclaration",
+    "SiteDeclaration",
     "SlackExportDeclaration",
     "load_declaration",
     "load_declarations",

@@ -9,12 +9,13 @@ from pydantic import Field
 
 from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration
+from include.lore.declarations.site import SiteDeclaration
 from include.lore.declarations.slack import SlackExportDeclaration
 
 __all__ = ["KINDS", "Declaration"]
 
 Declaration: TypeAlias = Annotated[
-    FilesDeclaration | SlackExportDeclaration | GitHubIssuesDeclaration,
+    FilesDeclaration | SlackExportDeclaration | GitHubIssuesDeclaration | SiteDeclaration,
     Field(discriminator="kind"),
 ]
 

@@ -12,13 +12,17 @@ from typing import TypeVar
 
 from include.lore.errors import SourceError
 
-__all__ = ["TRANSIENT", "Again", "Retries", "number", "retry_after"]
+__all__ = ["TRANSIENT", "Again", "Retries", "UnreachableError", "number", "retry_after"]
 
 MAX_BACKOFF = 8.0
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 """The statuses of HTTP that pass by themselves."""
 
 Result = TypeVar("Result")
+
+
+class UnreachableError(SourceError):
+    """A call failed as often as it may be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +49,14 @@ class Retries:
     now: Callable[[], float] = time.time
 
     def call(self, name: str, once: Callable[[], Result | Again]) -> Result:
-        """What `once` gives when it no longer says Again. Raises a retryable SourceError when the repeats are used up.
+        """What `once` gives when it no longer says Again. Raises UnreachableError when the repeats are used up.
 
         `name` is the address as errors show it: without query and credentials.
         """
         attempt = 0
         while isinstance(outcome := once(), Again):
             if attempt == self.max_retries:
-                raise SourceError(
+                raise UnreachableError(
                     f"{name} failed {attempt + 1} times: {outcome.reason}.",
                     remedy="Check that the address is right and the server is up; the next run tries again.",
                     retryable=True,

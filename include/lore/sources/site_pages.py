@@ -1,0 +1,163 @@
+"""What is known of a site's pages from run to run, so that an unchanged page is not sent again; the cursor holds it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from include.lore.types import Cursor
+
+__all__ = ["Entry", "Pages", "State"]
+
+VERSION = 1
+MAX_CURSOR = 4_000_000
+"""Characters: what any store keeps in one value. 50,000 pages with an ETag each take about 3 million."""
+MAX_VALIDATOR = 200
+
+
+class State(StrEnum):
+    """What a page was when it was last asked for; the values are short because the cursor holds them."""
+
+    QUEUED = "q"
+    """Not asked for yet."""
+    DOCUMENT = "d"
+    MOVED = "m"
+    """It redirects to `alias`."""
+    ALIAS = "a"
+    """It names `alias` as the address of its content (rel=canonical)."""
+    COPY = "c"
+    """Its body equals that of `alias`, byte for byte."""
+    SKIPPED = "s"
+    """It is there, and not to be indexed: noindex, not included, or no text."""
+    GONE = "g"
+    FAILED = "f"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One page. `validator` is the ETag ('"…"', 'W/"…"') or Last-Modified of its body and `digest` tells that from
+    others. `twin` is the address of its Markdown, which is asked for instead. `done`: asked for in this round.
+    """
+
+    address: str
+    state: State = State.QUEUED
+    depth: int = 0
+    validator: str = ""
+    digest: str = ""
+    alias: str = ""
+    twin: str = ""
+    done: bool = False
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The headers that make the server leave out a body that we have."""
+        if not self.validator or self.state in (State.QUEUED, State.GONE, State.FAILED, State.MOVED):
+            return {}
+        name = "If-None-Match" if self.validator.endswith('"') else "If-Modified-Since"
+        return {name: self.validator}
+
+
+class Pages:
+    """Key → entry. `started` is when the round began, in whole seconds since the epoch; None between rounds."""
+
+    def __init__(self, started: int | None = None) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.started = started
+
+    def to_cursor(self, selection: str, origin: str) -> Cursor:
+        """All of it as text. Where it would be too long, the last pages lose what saves asking for them anew."""
+        rows = [_to_row(key, entry, origin) for key, entry in self.entries.items()]
+        kept = len(rows)
+        while True:
+            packed = [row if number < kept else _without_validator(row) for number, row in enumerate(rows)]
+            values = {"v": VERSION, "selection": selection, "started": self.started, "pages": packed}
+            data = zlib.compress(json.dumps(values, separators=(",", ":")).encode("ascii"), 6)
+            cursor = base64.b64encode(data).decode("ascii")
+            if len(cursor) <= MAX_CURSOR or kept == 0:
+                return cursor
+            kept = kept // 2
+
+    @classmethod
+    def from_cursor(cls, cursor: Cursor, selection: str, origin: str) -> Pages | None:
+        """What a cursor holds; None when it was written for another selection. Raises ValueError for no cursor."""
+        try:
+            values = json.loads(zlib.decompress(base64.b64decode(cursor, validate=True)))
+            if values["v"] != VERSION or values["selection"] != selection:
+                return None
+            pages = cls(values["started"])
+            pages.entries = dict(_from_row(row, origin) for row in values["pages"])
+        except (ValueError, zlib.error, KeyError, TypeError) as error:
+            raise ValueError(f"not a cursor: {type(error).__name__}") from None
+        return pages
+
+    def begin(self, started: int) -> None:
+        """Begin a round: nothing was asked for in it."""
+        self.started = started
+        self.entries = {key: replace(entry, done=False) for key, entry in self.entries.items()}
+
+    def finish(self) -> None:
+        """End the round: what was not asked for in it is forgotten, and the order is the same in every run."""
+        self.entries = {key: replace(entry, done=False) for key, entry in sorted(self.entries.items()) if entry.done}
+        self.started = None
+
+    def documents(self) -> Iterator[str]:
+        """The keys of the pages that exist as documents, those that could not be read in this round included."""
+        for key, entry in self.entries.items():
+            if entry.state in (State.DOCUMENT, State.FAILED):
+                yield key
+
+    def orphans(self) -> list[str]:
+        """The keys of the pages that left their place to another one, which turned out to be no document."""
+        return [key for key in self.entries if self.is_orphan(key)]
+
+    def is_orphan(self, key: str) -> bool:
+        """Whether the page is an alias or copy of nothing. One that redirects has no content that could be lost."""
+        entry = self.entries[key]
+        if not entry.done or entry.state not in (State.ALIAS, State.COPY):
+            return False
+        other = self._stands_for(key)
+        return other is None or (
+            entry.state is State.COPY and other.state is State.DOCUMENT and other.digest != entry.digest
+        )
+
+    def _stands_for(self, key: str) -> Entry | None:
+        """The document that a page leads to, over any number of aliases, or None."""
+        seen: set[str] = set()
+        entry = self.entries.get(key)
+        while entry is not None and entry.alias and key not in seen:
+            seen.add(key)
+            key = entry.alias
+            entry = self.entries.get(key)
+        return entry if entry is not None and entry.state in (State.DOCUMENT, State.FAILED) else None
+
+
+Row = list[str | int]
+
+
+def _to_row(key: str, entry: Entry, origin: str) -> Row:
+    address, twin = entry.address.removeprefix(origin), entry.twin.removeprefix(origin)
+    done = int(entry.done and entry.state is not State.FAILED)  # a failed page is tried again when a round goes on
+    state, place = entry.state.value, "" if address == key else address
+    return [key, place, state, entry.depth, entry.validator, entry.digest, entry.alias, twin, done]
+
+
+def _without_validator(row: Row) -> Row:
+    return [*row[:4], "", "", *row[6:]]
+
+
+def _from_row(row: Row, origin: str) -> tuple[str, Entry]:
+    key, place, state, depth, validator, digest, alias, twin, done = row
+    return str(key), Entry(
+        address=f"{origin}{place or key}",
+        state=State(str(state)),
+        depth=int(depth),
+        validator=str(validator),
+        digest=str(digest),
+        alias=str(alias),
+        twin=f"{origin}{twin}" if twin else "",
+        done=bool(done),
+    )

@@ -1,0 +1,180 @@
+"""Addresses of a site: which belong to it, and which of them mean one page."""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
+
+from include.lore.declarations import SiteDeclaration
+
+__all__ = ["Scope"]
+
+MAX_ADDRESS = 2000
+MAX_SEGMENTS = 40
+MAX_REPEATS = 3
+"""A path in which one part stands more often comes from links that lead deeper into themselves."""
+
+TRACKING = re.compile(
+    r"utm_\w+|[gwd]clid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_[ce]id|mkt_tok|spm|ref_src|_ga|_gl|_hs\w+"
+    r"|hsctatracking|pk_\w+|piwik_\w+|mtm_\w+|matomo_\w+|phpsessid|jsessionid|sessionid|replytocom|highlight"
+    r"|print|printable|print[-_]?view",
+    re.IGNORECASE,
+)
+"""Parameters that say who came from where, or that the page is to be printed: the page is the same without them."""
+PRINT_VALUES = frozenset({"print", "printable"})
+SESSION = re.compile(r";jsessionid=[^/]*", re.IGNORECASE)
+INDEX = re.compile(r"(?:index|default|home)\.(?:html?|xhtml|php|aspx?|jsp)", re.IGNORECASE)
+PRINT_PAGE = re.compile(r"/(?:_print|print-?view|printable)(?:/|$)", re.IGNORECASE)
+VERSION = re.compile(
+    r"v?\d+(?:\.(?:\d+|x))*(?:[.-]?(?:dev|alpha|beta|rc|pre|a|b|post)[.-]?\d*)?|latest|stable|current|main|master|trunk"
+    r"|dev|devel|develop|development|next|nightly|edge|unstable|canary|preview|head|lts",
+    re.IGNORECASE,
+)
+_NOT_PAGES = (
+    "7z avi avif bmp bz2 css csv deb dmg doc docx eot epub exe gif gz ico iso jar jpeg jpg js json map mjs mov mp3 mp4"
+    " mpeg msi ogg otf png ppt pptx rar rpm rss svg tar tgz tif tiff toml ttf wasm wav webm webmanifest webp whl woff"
+    " woff2 xls xlsx xml xz yaml yml zip zst"
+)
+NOT_PAGES = frozenset(_NOT_PAGES.split())
+"""Suffixes of what is no page; a page without a telling suffix shows by its Content-Type what it is."""
+
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PATH_SAFE = "/%:@!$&'()*+,;=~"
+_PORTS = {"http": 80, "https": 443}
+
+
+class Scope:
+    """What a declaration says about addresses.
+
+    An address, as this class gives them, is absolute, has the declared scheme and host, no fragment, no tracking
+    parameters and one spelling of everything that can be spelled in several ways.
+    """
+
+    def __init__(self, declaration: SiteDeclaration) -> None:
+        parts = urlsplit(declaration.url)
+        self.host, self._port = _ascii(parts.hostname or ""), parts.port
+        self.origin = f"{parts.scheme}://{_netloc(parts.scheme, self.host, parts.port)}"
+        path = _path(parts.path)
+        self.prefix = (posixpath.dirname(path) if INDEX.fullmatch(posixpath.basename(path)) else path).rstrip("/")
+        self._is_page = bool(re.search(r"\.x?html?$", path, re.IGNORECASE)) or path != self.prefix
+        self._start = path
+        self._include, self._exclude = _globs(declaration.include), _globs(declaration.exclude)
+        self._version = declaration.version
+        self._parameters = declaration.query_parameters
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """Where following links begins: the declared address, as a folder first, since folders are what sites have."""
+        page = self.origin + (self._start or "/")
+        return (page,) if self._is_page or page.endswith("/") else (f"{page}/", page)
+
+    def address(self, reference: str, base: str) -> str | None:
+        """What a link on the page `base` points to, or None when that is not to be asked for."""
+        address = self.normal(reference, base)
+        return address if address is not None and self._belongs(address) else None
+
+    def normal(self, reference: str, base: str) -> str | None:
+        """The address in its one spelling, also outside the allowed prefix; None for other hosts and schemes."""
+        cleaned = re.sub(r"[\t\r\n]", "", reference.strip()).replace("\\", "/")
+        try:
+            parts = urlsplit(urljoin(base, cleaned))
+            port = parts.port
+        except ValueError:
+            return None
+        if parts.scheme not in _PORTS or parts.username is not None or _ascii(parts.hostname or "") != self.host:
+            return None
+        if (port or _PORTS[parts.scheme]) != (self._port or _PORTS[parts.scheme]):
+            return None
+        address = self.origin + (_path(parts.path) or "/")
+        if query := self._query(parts.query):
+            address += f"?{query}"
+        return address if len(address) <= MAX_ADDRESS else None
+
+    def key(self, address: str) -> str:
+        """What is the same for all addresses of one page: path and query, without index file and slash at the end."""
+        path, mark, query = address.removeprefix(self.origin).partition("?")
+        folder, _, name = path.rpartition("/")
+        if INDEX.fullmatch(name):
+            path = folder
+        return (path.rstrip("/") or "/") + mark + query
+
+    def wants(self, address: str) -> bool:
+        """Whether the page is one of those that are indexed; others may be read for their links."""
+        return not self._include or any(glob.match(self._below(address)) for glob in self._include)
+
+    def is_start(self, address: str) -> bool:
+        """Whether the address is that of the site's first page."""
+        return self.key(address) in {self.key(start) for start in (*self.starts, f"{self.origin}/")}
+
+    def _belongs(self, address: str) -> bool:
+        path = address.removeprefix(self.origin).partition("?")[0]
+        if path != self.prefix and not path.startswith(f"{self.prefix}/"):
+            return False
+        if posixpath.splitext(path)[1][1:].lower() in NOT_PAGES:
+            return False
+        segments = [segment for segment in path.split("/") if segment]
+        if len(segments) > MAX_SEGMENTS or any(segments.count(each) > MAX_REPEATS for each in set(segments)):
+            return False
+        if PRINT_PAGE.search(path) or any(glob.match(self._below(address)) for glob in self._exclude):
+            return False
+        return self._version is None or self._is_version(segments)
+
+    def _is_version(self, segments: list[str]) -> bool:
+        """Whether the first part that looks like a version is the declared one; pages without one are of all."""
+        found = next((each for each in segments if each == self._version or VERSION.fullmatch(each)), None)
+        return found is None or found == self._version
+
+    def _below(self, address: str) -> str:
+        return address.removeprefix(self.origin).removeprefix(self.prefix).lstrip("/")
+
+    def _query(self, query: str) -> str:
+        if not query:
+            return ""
+        kept = [
+            (name, value)
+            for name, value in parse_qsl(query, keep_blank_values=True)[:50]
+            if (name in self._parameters if self._parameters is not None else _counts(name, value))
+        ]
+        return urlencode(sorted(kept), errors="replace")
+
+
+def _counts(name: str, value: str) -> bool:
+    return not TRACKING.fullmatch(name) and value.lower() not in PRINT_VALUES
+
+
+def _globs(patterns: tuple[str, ...]) -> list[re.Pattern[str]]:
+    return [re.compile(fnmatch.translate(pattern.lstrip("/"))) for pattern in patterns]
+
+
+def _ascii(host: str) -> str:
+    """The host name as the name service and headers take it; one that has no such form equals no other."""
+    try:
+        return host.lower() if host.isascii() else host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return ""
+
+
+def _netloc(scheme: str, host: str, port: int | None) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return name if port in (None, _PORTS[scheme]) else f"{name}:{port}"
+
+
+def _path(path: str) -> str:
+    """One spelling: escapes only where they must be, in capitals, and no `.`, `..` or empty parts."""
+    path = _ESCAPE.sub(_unescape, SESSION.sub("", path))
+    parts: list[str] = []
+    for part in quote(path, safe=_PATH_SAFE, errors="replace").split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+    folder = path.endswith(("/", "/.", "/..")) and parts
+    return "".join(f"/{part}" for part in parts) + ("/" if folder else "")
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    character = chr(int(escape[1], 16))
+    return character if character in _UNRESERVED else escape[0].upper()
