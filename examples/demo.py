@@ -74,13 +74,13 @@ def line(source: str, report: dict[str, Any], seconds: float) -> str:
 
 def ask() -> None:
     """Ask the questions that the example marks for the demo."""
-    import yaml
+    from include.lore.evaluation.questions import load_questions
 
     console.print()
     console.rule("[bold]2  Ask: answers with their sources")
-    for item in yaml.safe_load((EXAMPLES / "questions.yaml").read_text()):
-        if item.get("demo"):
-            lore("ask", item["question"])
+    for question in load_questions(EXAMPLES / "questions.yaml").questions:
+        if "demo" in question.tags:
+            lore("ask", question.text)
 
 
 def lore(*words: str) -> None:

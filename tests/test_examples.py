@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
 from include.lore.convert import convert
 from include.lore.declarations import load_declarations
+from include.lore.evaluation.locate import locate
+from include.lore.evaluation.questions import JudgedQuestion, QuestionSet, load_questions
 from include.lore.settings import Settings
 from include.lore.types import Document
 from include.lore.wiring import make_source
@@ -17,7 +18,7 @@ from tests.conftest import ROOT
 from tests.servers.github import GitHubServer
 
 EXAMPLES = ROOT / "examples"
-QUESTIONS: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "questions.yaml").read_text(encoding="utf-8"))
+QUESTIONS = load_questions(EXAMPLES / "questions.yaml").questions
 
 
 def payloads(name: str) -> list[dict[str, Any]]:
@@ -47,16 +48,21 @@ def test_every_source_gives_documents_with_titles_and_addresses(documents: dict[
     assert by_source == {"handbook": 18, "team_slack": 12, "tracker": len(payloads("issues.json"))}
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["question"])
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)
 def test_the_pages_of_a_question_are_there_and_hold_the_answer(
-    question: dict[str, Any], documents: dict[str, Document]
+    question: JudgedQuestion, documents: dict[str, Document]
 ) -> None:
-    answering = [documents[document_id].text for document_id in question["documents"]]
-    assert [words for words in question["must_mention"] if words not in answering[0]] == []
+    answering = [documents[document_id].text for document_id in question.pages]
+    assert [words for words in question.must_mention if words not in answering[0]] == []
+
+
+def test_an_index_of_the_example_can_be_judged_by_all_questions(documents: dict[str, Document]) -> None:
+    located = locate(QuestionSet("example", QUESTIONS), documents.values())
+    assert (len(located.questions), located.left_out, located.missing_pages) == (10, (), ())
 
 
 def test_the_demo_asks_three_questions_of_three_sources() -> None:
-    first = [question["documents"][0].partition(":")[0] for question in QUESTIONS if question.get("demo")]
+    first = [next(iter(question.pages)).partition(":")[0] for question in QUESTIONS if "demo" in question.tags]
     assert sorted(first) == ["handbook", "team_slack", "tracker"]
 
 

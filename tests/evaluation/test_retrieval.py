@@ -9,7 +9,7 @@ import pytest
 from include.lore.errors import LoreError, ModelError
 from include.lore.evaluation.beir import Query
 from include.lore.evaluation.retrieval import score_stage, stage_search
-from include.lore.types import Chunk, Hit
+from include.lore.types import Chunk, Hit, Question
 from tests.fakes import FakeEmbedder
 
 
@@ -21,7 +21,7 @@ def hit(page: str, position: int = 0) -> Hit:
 def test_pages_rank_where_their_best_chunk_does() -> None:
     answers = {"one": [hit("x"), hit("x", 1), hit("x", 2), hit("good")], "two": [hit("good"), hit("x")]}
     queries = [Query("1", "one", {"good": 1}), Query("2", "two", {"good": 1})]
-    score = score_stage("hybrid", lambda text, limit: answers[text], queries)
+    score = score_stage("hybrid", lambda question, limit: answers[question.text], queries)
     assert score.ndcg_at_10 == pytest.approx((1 / math.log2(3) + 1) / 2)
     assert score.mrr_at_10 == pytest.approx(0.75)
     assert score.recall_at_100 == score.recall_retrieved == 1.0
@@ -32,7 +32,7 @@ def test_pages_rank_where_their_best_chunk_does() -> None:
 def test_a_deeper_search_completes_the_recall_and_nothing_else() -> None:
     limits: list[int] = []
 
-    def search(text: str, limit: int) -> list[Hit]:
+    def search(question: Question, limit: int) -> list[Hit]:
         limits.append(limit)
         return [hit("x"), hit("y")] if limit == 100 else [hit("good"), hit("x")]
 
@@ -45,7 +45,7 @@ def test_a_deeper_search_completes_the_recall_and_nothing_else() -> None:
 def test_no_deeper_search_when_there_are_a_hundred_pages() -> None:
     limits: list[int] = []
 
-    def search(text: str, limit: int) -> list[Hit]:
+    def search(question: Question, limit: int) -> list[Hit]:
         limits.append(limit)
         return [hit(f"p{number}") for number in range(limit)]
 
@@ -57,7 +57,7 @@ def test_no_deeper_search_when_there_are_a_hundred_pages() -> None:
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
     queries = [Query(str(number), "one", {"x": 1}) for number in range(3)]
-    score_stage("keyword", lambda text, limit: [hit("x")], queries, progress=lambda *step: told.append(step))
+    score_stage("keyword", lambda question, limit: [hit("x")], queries, progress=lambda *step: told.append(step))
     assert told == [("keyword", 1, 3), ("keyword", 2, 3), ("keyword", 3, 3)]
 
 
@@ -76,7 +76,7 @@ class RecordingIndex:
 )
 def test_each_stage_is_the_search_of_its_name(stage: str, expected: tuple[bool, float]) -> None:
     index = RecordingIndex()
-    stage_search(stage, index, FakeEmbedder(), None, alpha=0.3)("text", 10)  # type: ignore[arg-type]
+    stage_search(stage, index, FakeEmbedder(), None, alpha=0.3)(Question("text"), 10)  # type: ignore[arg-type]
     assert index.calls == [expected]
 
 
@@ -90,4 +90,4 @@ class BrokenReranker:
 def test_a_reranker_that_fails_gives_an_error_and_no_figure() -> None:
     search = stage_search("rerank", RecordingIndex(hit("x")), FakeEmbedder(), BrokenReranker())  # type: ignore[arg-type]
     with pytest.raises(LoreError, match="quota used up"):
-        search("text", 10)
+        search(Question("text"), 10)

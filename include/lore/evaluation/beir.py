@@ -19,10 +19,11 @@ from include.lore.convert import format_of
 from include.lore.errors import ConfigurationError
 from include.lore.types import Batch, Cursor, Document
 
-__all__ = ["SOURCE_ID", "BeirDataset", "BeirSource", "Query", "load_beir"]
+__all__ = ["SOURCE_ID", "BeirDataset", "BeirSource", "Query", "load_beir", "load_queries"]
 
 SOURCE_ID = "beir"
 BATCH_SIZE = 200
+JUDGEMENTS = ("queries.jsonl", "qrels/test.tsv")
 REMEDY = "A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
 
 
@@ -56,9 +57,17 @@ def load_beir(folder: Path, limit_queries: int | None = None) -> BeirDataset:
 
     Of the corpus only the ids are read. Raises ConfigurationError, with file and line, for what does not fit.
     """
-    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
-        if not (folder / name).is_file():
-            raise ConfigurationError(f"{folder / name} does not exist.", remedy=REMEDY)
+    _require(folder, "corpus.jsonl", *JUDGEMENTS)
+    judged = load_queries(folder)[:limit_queries]
+    return BeirDataset(folder, judged, _count_missing(folder, judged))
+
+
+def load_queries(folder: Path) -> tuple[Query, ...]:
+    """Read the queries that have a relevant document, in the order of the file; the corpus is not looked at.
+
+    Raises ConfigurationError, with file and line, for what does not fit, and when there is no such query.
+    """
+    _require(folder, *JUDGEMENTS)
     relevance = _read_qrels(folder / "qrels" / "test.tsv")
     queries: dict[str, Query] = {}
     path = folder / "queries.jsonl"
@@ -73,11 +82,10 @@ def load_beir(folder: Path, limit_queries: int | None = None) -> BeirDataset:
     missing = next((identifier for identifier in relevance if identifier not in queries), None)
     if missing is not None:
         raise ConfigurationError(f"{folder}: qrels/test.tsv judges the query {missing!r}, which queries.jsonl lacks.")
-    judged = [query for query in queries.values() if any(grade > 0 for grade in query.relevance.values())]
+    judged = tuple(query for query in queries.values() if any(grade > 0 for grade in query.relevance.values()))
     if not judged:
         raise ConfigurationError(f"{folder}: no query has a relevant document in qrels/test.tsv.", remedy=REMEDY)
-    judged = judged[:limit_queries]
-    return BeirDataset(folder, tuple(judged), _count_missing(folder, judged))
+    return judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,12 @@ class BeirSource:
             text=text,
             format=_format(str(metadata.get("path") or ""), text) if self.by_path else "markdown",
         )
+
+
+def _require(folder: Path, *names: str) -> None:
+    for name in names:
+        if not (folder / name).is_file():
+            raise ConfigurationError(f"{folder / name} does not exist.", remedy=REMEDY)
 
 
 def _count_missing(folder: Path, queries: Sequence[Query]) -> int:

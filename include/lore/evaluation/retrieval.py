@@ -24,13 +24,24 @@ from include.lore.protocols import Embedder, Index, Reranker
 from include.lore.query.pipeline import Pipeline
 from include.lore.types import Hit, Question
 
-__all__ = ["STAGES", "Evaluation", "IndexFigures", "Search", "Stage", "StageScore", "score_stage", "stage_search"]
+__all__ = [
+    "STAGES",
+    "Evaluation",
+    "IndexFigures",
+    "Search",
+    "Stage",
+    "StageScore",
+    "pages_in",
+    "pipeline_search",
+    "score_stage",
+    "stage_search",
+]
 
 Stage: TypeAlias = Literal["keyword", "vector", "hybrid", "rerank"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
-Search: TypeAlias = Callable[[str, int], list[Hit]]
-"""A query's text and how many chunks to take from the index → hits, best first."""
+Search: TypeAlias = Callable[[Question, int], list[Hit]]
+"""A question, with the sources and audiences it is asked for, and how many chunks to take → hits, best first."""
 
 DEEP_LIMIT = 400
 RECALL_PAGES = 100
@@ -93,12 +104,26 @@ def stage_search(
 ) -> Search:
     """The search that a stage stands for; it embeds the query where the stage needs a vector."""
     if stage == "rerank":
-        return _pipeline_search(index, embedder, reranker, alpha)
+        return pipeline_search(index, embedder, reranker, alpha=alpha)
     weight = {"keyword": 0.0, "vector": 1.0, "hybrid": alpha}[stage]
 
-    def search(text: str, limit: int) -> list[Hit]:
-        vector = embedder.embed_query(text) if weight > 0 else None
-        return index.search(text, vector, limit, weight, sources=(SOURCE_ID,))
+    def search(question: Question, limit: int) -> list[Hit]:
+        vector = embedder.embed_query(question.text) if weight > 0 else None
+        return index.search(question.text, vector, limit, weight, question.sources, question.audiences)
+
+    return search
+
+
+def pipeline_search(index: Index, embedder: Embedder, reranker: Reranker | None, *, alpha: float = 0.5) -> Search:
+    """Questions through the query pipeline without a language model, which hands back every candidate in its order.
+
+    A reranker that fails is an error here: the pipeline would answer without it, and a figure must not.
+    """
+    strict = _StrictReranker(reranker) if reranker is not None else None
+
+    def search(question: Question, limit: int) -> list[Hit]:
+        pipeline = Pipeline(index, embedder, strict, None, alpha=alpha, retrieve_limit=limit, rerank_limit=limit)
+        return pipeline.search(question)
 
     return search
 
@@ -112,18 +137,19 @@ def score_stage(
     progress: Callable[[Stage, int, int], None] | None = None,
 ) -> StageScore:
     """Run every query through a stage and average; `progress` is told the queries done, of how many."""
-    search(queries[0].text, retrieve_limit)  # the first query of a process opens files and builds graphs
+    questions = [Question(query.text, sources=(SOURCE_ID,)) for query in queries]
+    search(questions[0], retrieve_limit)  # the first query of a process opens files and builds graphs
     seconds: list[float] = []
     rankings: list[list[str]] = []
     deep_rankings: list[list[str]] = []
-    for done, query in enumerate(queries, start=1):
+    for done, question in enumerate(questions, start=1):
         started = perf_counter()
-        hits = search(query.text, retrieve_limit)
+        hits = search(question, retrieve_limit)
         seconds.append(perf_counter() - started)
-        pages = _pages(hits)
+        pages = _corpus_ids(hits)
         rankings.append(pages)
         if len(pages) < RECALL_PAGES and retrieve_limit < DEEP_LIMIT:
-            pages = list(dict.fromkeys([*pages, *_pages(search(query.text, DEEP_LIMIT))]))
+            pages = list(dict.fromkeys([*pages, *_corpus_ids(search(question, DEEP_LIMIT))]))
         deep_rankings.append(pages)
         if progress is not None:
             progress(stage, done, len(queries))
@@ -140,19 +166,8 @@ def score_stage(
     )
 
 
-def _pipeline_search(index: Index, embedder: Embedder, reranker: Reranker | None, alpha: float) -> Search:
-    """Questions through the pipeline, which hands back every candidate in its reranked order."""
-    strict = _StrictReranker(reranker) if reranker is not None else None
-
-    def search(text: str, limit: int) -> list[Hit]:
-        pipeline = Pipeline(index, embedder, strict, None, alpha=alpha, retrieve_limit=limit, rerank_limit=limit)
-        return pipeline.search(Question(text, sources=(SOURCE_ID,)))
-
-    return search
-
-
 class _StrictReranker:
-    """The pipeline answers without a reranker that fails; a figure of the stage "rerank" must not."""
+    """The pipeline does without a reranker that raises ModelError, and not without one that raises another error."""
 
     def __init__(self, reranker: Reranker) -> None:
         self.name = reranker.name
@@ -165,6 +180,10 @@ class _StrictReranker:
             raise LoreError(f"The reranker failed: {error.message}", remedy=error.remedy) from error
 
 
-def _pages(hits: Iterable[Hit]) -> list[str]:
-    """The corpus ids of the hits' documents, each where its best chunk ranks."""
-    return list(dict.fromkeys(hit.chunk.document_id.removeprefix(f"{SOURCE_ID}:") for hit in hits))
+def pages_in(hits: Iterable[Hit]) -> list[str]:
+    """The ids of the hits' documents, each where its best chunk ranks."""
+    return list(dict.fromkeys(hit.chunk.document_id for hit in hits))
+
+
+def _corpus_ids(hits: Iterable[Hit]) -> list[str]:
+    return [page.removeprefix(f"{SOURCE_ID}:") for page in pages_in(hits)]
