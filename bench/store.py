@@ -14,7 +14,7 @@ from uuid import UUID
 import numpy as np
 
 from include.lore.stores.lancedb import LanceStore
-from include.lore.types import Chunk, Document, Entry
+from include.lore.types import Chunk, Document, Entry, Recipe
 
 CHUNKS = 5_000
 DIMENSIONS = 384
@@ -34,7 +34,7 @@ def main() -> None:
     chance = np.random.default_rng(7)
     batches = list(_batches(chance))
     with tempfile.TemporaryDirectory() as folder:
-        store = LanceStore(str(Path(folder) / "index"), embedder_name="bench", dimensions=DIMENSIONS)
+        store = LanceStore(str(Path(folder) / "index"), Recipe("bench", DIMENSIONS))
         first = _seconds(lambda: store.replace(batches[0]))
         write = _seconds(lambda: [store.replace(batch) for batch in batches[1:]])
         optimize = _seconds(store.optimize)

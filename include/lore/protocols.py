@@ -14,7 +14,9 @@ from include.lore.types import (
     Document,
     Entry,
     Hit,
+    IndexVersion,
     Message,
+    Recipe,
     SourceState,
 )
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 Schema = TypeVar("Schema")
 
-__all__ = ["ChatModel", "Embedder", "Index", "Listable", "Reranker", "Source", "Splitter", "Store"]
+__all__ = ["ChatModel", "Embedder", "Index", "Listable", "Reranker", "Source", "Splitter", "Store", "Versions"]
 
 
 @runtime_checkable
@@ -108,10 +110,19 @@ class Index(Protocol):
         """What is held, for one source or for all."""
         ...
 
+    def snapshot(self) -> Index:
+        """The index held at the version that is read now, for all the searches of one question: a promotion in
+        between does not mix passages of two versions.
+        """
+        ...
+
 
 class Store(Index, Protocol):
     """An index that can be written to. Every call is atomic to readers and safe against a kill: a document whose
     write was cut off is never reported by `fingerprints` with the new fingerprint.
+
+    Documents are kept once; chunks, vectors and fingerprints are those of one version: the live one, or the one that
+    `Versions.open` was asked for.
     """
 
     def replace(self, entries: Sequence[Entry]) -> None:
@@ -121,12 +132,28 @@ class Store(Index, Protocol):
         """
         ...
 
-    def delete(self, source_id: str, document_ids: Sequence[str]) -> int:
-        """Remove documents and their chunks; unknown ids are ignored. Returns how many documents were there."""
+    def replace_chunks(self, entries: Sequence[Entry]) -> int:
+        """Write the chunks of documents that are kept already, in this version alone; the documents stay as they are.
+
+        An entry whose fingerprint is not, or no longer, that of the kept document is left out. Returns how many
+        documents were written.
+        """
         ...
 
-    def fingerprints(self, source_id: str) -> dict[str, str]:
-        """Document id → fingerprint of everything held for a source; "" for a document whose write was cut off."""
+    def delete(self, source_id: str, document_ids: Sequence[str]) -> int:
+        """Remove documents, and their chunks from every version; unknown ids do no harm. Returns how many went."""
+        ...
+
+    def remove_chunks(self, document_ids: Sequence[str]) -> None:
+        """Remove from this version alone what it holds of those of these documents that are not kept."""
+        ...
+
+    def kept(self, source_id: str | None = None) -> dict[str, str]:
+        """Document id → fingerprint of the documents that are kept, for one source or for all."""
+        ...
+
+    def fingerprints(self, source_id: str | None = None) -> dict[str, str]:
+        """Document id → fingerprint that this version's chunks were made at; "" where the write was cut off."""
         ...
 
     def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:
@@ -137,8 +164,12 @@ class Store(Index, Protocol):
         """A document's chunks by position."""
         ...
 
-    def documents(self, source_id: str | None = None) -> Iterator[Document]:
-        """Stream the converted documents, in no particular order."""
+    def chunk_ids(self, document_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Document id → the ids of its chunks by position, for those documents that have any."""
+        ...
+
+    def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
+        """Stream the converted documents, in no particular order; with `ids`, those of them that are kept."""
         ...
 
     def state(self, source_id: str) -> SourceState | None:
@@ -153,6 +184,38 @@ class Store(Index, Protocol):
 
     def optimize(self) -> None:
         """Bring search indexes up to date and compact; to be called once at the end of a sync."""
+        ...
+
+
+class Versions(Protocol):
+    """The versions of one index: chunks and vectors made in different ways of the same kept documents."""
+
+    def all(self) -> list[IndexVersion]:
+        """What the manifest says, by number; empty where nothing was written yet. Raises StoreError."""
+        ...
+
+    def live(self) -> int | None:
+        """The number of the version that questions are answered from."""
+        ...
+
+    def create(self, recipe: Recipe) -> IndexVersion:
+        """Make an empty version beside the others, with the status "building". Raises StoreError without an index."""
+        ...
+
+    def save(self, version: IndexVersion) -> None:
+        """Write a version's status, counts and scores into the manifest; its number must be there."""
+        ...
+
+    def open(self, number: int) -> Store:
+        """One version, to read and to write, whatever is live. Raises StoreError where there is none."""
+        ...
+
+    def promote(self, number: int) -> None:
+        """Make a version the live one, in one step: a question is answered from the one before or from this one."""
+        ...
+
+    def drop(self, number: int) -> None:
+        """Remove a version's chunks and vectors; the live one is refused with ConfigurationError."""
         ...
 
 

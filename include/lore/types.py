@@ -36,9 +36,11 @@ __all__ = [
     "Entry",
     "Failure",
     "Hit",
+    "IndexVersion",
     "Message",
     "Plan",
     "Question",
+    "Recipe",
     "SourceState",
     "Trace",
 ]
@@ -149,7 +151,7 @@ class Counts:
 class SourceState:
     """What the store remembers of a source's last sync; `report` is the sync's own summary as JSON values.
 
-    `recipe` names how the documents were made (converter, splitter, embedder): by another one they are made anew.
+    `recipe` names the converter that made the documents: by another one they are made anew.
     """
 
     source_id: str
@@ -159,6 +161,39 @@ class SourceState:
     synced_at: datetime | None = None
     failures: tuple[Failure, ...] = ()
     report: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How passages and vectors are made of the kept documents: what two versions of an index differ in.
+
+    `choices` are the settings that make the same splitter and embedder again, and how a server is to lay them out.
+    """
+
+    embedder: str
+    dimensions: int
+    splitter: str = ""
+    strategy: str = "passages"
+    choices: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVersion:
+    """What the manifest says of one version. One is live; another is "building" until every document is in it.
+
+    `schema` is the number of the code's layout of passages; `counts` were taken when it became ready (None before),
+    `scores` when it was judged; `promoted_at` is when it last became the live one (None: never).
+    """
+
+    number: int
+    recipe: Recipe
+    schema: int
+    status: Literal["building", "ready"]
+    created_at: datetime
+    ready_at: datetime | None = None
+    promoted_at: datetime | None = None
+    counts: Counts | None = None
+    scores: Mapping[str, Any] = field(default_factory=dict)
 
 
 # ------------------------------------------------------------------------------------------------------------ ask

@@ -6,7 +6,8 @@ Every import of an implementation is inside the function that needs it, so that 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from include.lore.declarations import (
@@ -14,31 +15,41 @@ from include.lore.declarations import (
     FilesDeclaration,
     GitHubIssuesDeclaration,
     SiteDeclaration,
+    SlackDeclaration,
     SlackExportDeclaration,
 )
-from include.lore.errors import ConfigurationError
+from include.lore.errors import ConfigurationError, LoreError
 from include.lore.ingest.sync import Sync
-from include.lore.protocols import ChatModel, Embedder, Index, Reranker, Source, Splitter, Store
+from include.lore.protocols import ChatModel, Embedder, Index, Reranker, Source, Splitter, Store, Versions
 from include.lore.query.pipeline import Pipeline
 from include.lore.settings import Settings
+from include.lore.types import IndexVersion, Recipe
 
 if TYPE_CHECKING:
     from include.lore.ingest.baseline import Baseline
+    from include.lore.ingest.versions import VersionBuilder
     from include.lore.stores.weaviate import WeaviateStore
     from include.lore.stores.weaviate_connection import WeaviateServer
+    from include.lore.stores.weaviate_schema import Shape
+    from include.lore.stores.weaviate_versions import WeaviateVersions
 
 __all__ = [
     "make_baseline",
+    "make_builder",
+    "make_builders",
     "make_chat_model",
     "make_embedder",
     "make_pipeline",
+    "make_recipe",
     "make_reranker",
     "make_source",
     "make_splitter",
     "make_sync",
     "open_store",
+    "open_versions",
     "open_weaviate",
     "weaviate_server",
+    "weaviate_versions",
 ]
 
 DISTRIBUTION = "lore-assistant"
@@ -117,13 +128,89 @@ def make_splitter(settings: Settings, embedder: Embedder) -> Splitter:
     return MarkdownSplitter(settings.chunk_characters or MarkdownSplitter.budget_for(embedder))
 
 
-def open_store(settings: Settings, embedder: Embedder) -> Store:
-    """The index, made on first use. Raises IndexMismatchError when it holds another embedder's vectors."""
+def make_recipe(settings: Settings, embedder: Embedder, splitter: Splitter | None) -> Recipe:
+    """How a version is made by these settings; without a splitter it is only read."""
+    choices: dict[str, str | int | float] = {"embedder": settings.embedder}
+    if settings.embedding_dimensions:
+        choices["embedding_dimensions"] = settings.embedding_dimensions
+    if settings.chunk_characters:
+        choices["chunk_characters"] = settings.chunk_characters
     if settings.store == "weaviate":
-        return open_weaviate(settings, embedder)
+        choices["weaviate_replication_factor"] = settings.weaviate_replication_factor
+        choices["weaviate_vector_index"] = settings.weaviate_vector_index
+        choices["weaviate_quantization"] = settings.weaviate_quantization
+    return Recipe(embedder.name, embedder.dimensions, splitter.name if splitter else "", choices=choices)
+
+
+def open_store(settings: Settings, embedder: Embedder, splitter: Splitter | None = None) -> Store:
+    """The index, made on first use: the version that fits these settings. Without a splitter it can only be read.
+
+    Raises IndexMismatchError when there is an index and no version of it fits.
+    """
+    recipe = make_recipe(settings, embedder, splitter)
+    if settings.store == "weaviate":
+        return open_weaviate(settings, recipe)
     from include.lore.stores.lancedb import LanceStore
 
-    return LanceStore(settings.index_uri, embedder_name=embedder.name, dimensions=embedder.dimensions)
+    return LanceStore(settings.index_uri, recipe)
+
+
+def open_versions(settings: Settings) -> Versions:
+    """The versions of the index, whatever the settings fit."""
+    if settings.store == "weaviate":
+        return weaviate_versions(settings)
+    from include.lore.stores.lance_versions import LanceVersions
+
+    return LanceVersions(settings.index_uri)
+
+
+def make_builder(
+    settings: Settings, versions: Versions, version: IndexVersion, *, embedders: Sequence[Embedder] = ()
+) -> VersionBuilder:
+    """What brings a version up to date, with the splitter and embedder that its recipe names.
+
+    Those of `embedders` that are loaded already are used. Raises ConfigurationError when the splitter or embedder
+    cannot be had any more: the code or the settings moved on.
+    """
+    from include.lore.ingest.versions import VersionBuilder
+
+    recipe = version.recipe
+    cleared = {"embedding_dimensions": None, "chunk_characters": None}
+    chosen = {name: value for name, value in recipe.choices.items() if name in Settings.model_fields}
+    own = settings.model_copy(update=cleared | chosen)
+    loaded = (one for one in embedders if (one.name, one.dimensions) == (recipe.embedder, recipe.dimensions))
+    embedder = next(loaded, None) or make_embedder(own)
+    splitter = make_splitter(own, embedder)
+    if (embedder.name, embedder.dimensions, splitter.name) != (recipe.embedder, recipe.dimensions, recipe.splitter):
+        raise ConfigurationError(
+            f"Version {version.number} was made by {recipe.splitter!r} and {recipe.embedder!r}; this Lore makes "
+            f"{splitter.name!r} and {embedder.name!r} of the same settings.",
+            remedy="Run `lore index build` to make a version that can be kept up to date, and promote it.",
+        )
+    relatives = [
+        versions.open(other.number)
+        for other in versions.all()
+        if other.number != version.number
+        and (other.recipe.embedder, other.recipe.dimensions, other.schema)
+        == (recipe.embedder, recipe.dimensions, version.schema)
+    ]
+    return VersionBuilder(version, versions.open(version.number), embedder, splitter, relatives=relatives)
+
+
+def make_builders(settings: Settings, embedder: Embedder) -> list[VersionBuilder | LoreError]:
+    """For each version of the index what brings it up to date, or why nothing can.
+
+    None where there is only one version, which is the one that a sync writes.
+    """
+    versions = open_versions(settings)
+    there = versions.all()
+    builders: list[VersionBuilder | LoreError] = []
+    for version in there if len(there) > 1 else ():
+        try:
+            builders.append(make_builder(settings, versions, version, embedders=[embedder]))
+        except LoreError as error:
+            builders.append(error)
+    return builders
 
 
 def weaviate_server(settings: Settings) -> WeaviateServer:
@@ -142,21 +229,38 @@ def weaviate_server(settings: Settings) -> WeaviateServer:
     )
 
 
-def open_weaviate(settings: Settings, embedder: Embedder) -> WeaviateStore:
-    """The index on a Weaviate server; raises what `WeaviateStore` does."""
+def open_weaviate(settings: Settings, recipe: Recipe, number: int | None = None) -> WeaviateStore:
+    """The index on a Weaviate server, at the version that fits or the one of that number; raises what
+    `WeaviateStore` does.
+    """
     from include.lore.stores.weaviate import WeaviateStore
-    from include.lore.stores.weaviate_schema import Shape
 
     return WeaviateStore(
         weaviate_server(settings),
-        embedder_name=embedder.name,
-        dimensions=embedder.dimensions,
+        recipe,
+        number=number,
         prefix=settings.weaviate_prefix,
-        shape=Shape(
-            settings.weaviate_replication_factor, settings.weaviate_vector_index, settings.weaviate_quantization
-        ),
+        shape=_weaviate_shape(settings),
         title_weight=settings.weaviate_title_weight,
     )
+
+
+def weaviate_versions(settings: Settings) -> WeaviateVersions:
+    """The versions of the index on a Weaviate server."""
+    from include.lore.stores.weaviate_versions import WeaviateVersions
+
+    return WeaviateVersions(
+        weaviate_server(settings),
+        prefix=settings.weaviate_prefix,
+        shape=_weaviate_shape(settings),
+        title_weight=settings.weaviate_title_weight,
+    )
+
+
+def _weaviate_shape(settings: Settings) -> Shape:
+    from include.lore.stores.weaviate_schema import Shape
+
+    return Shape(settings.weaviate_replication_factor, settings.weaviate_vector_index, settings.weaviate_quantization)
 
 
 def make_source(declaration: Declaration, settings: Settings) -> Source:
@@ -170,6 +274,15 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
             from include.lore.sources.slack_export import SlackExportSource
 
             return SlackExportSource(declaration)
+        case SlackDeclaration():
+            from include.lore.sources.slack import SlackSource
+
+            return SlackSource(
+                declaration,
+                token=_secret(settings.slack_token),
+                timeout=settings.timeout_seconds,
+                max_retries=settings.max_retries,
+            )
         case GitHubIssuesDeclaration():
             from include.lore.sources.github_issues import GitHubIssuesSource
 
@@ -193,15 +306,17 @@ def make_sync(
     from include.lore.convert import convert
 
     embedder = embedder or make_embedder(settings)
+    splitter = make_splitter(settings, embedder)
     return Sync(
         make_source(declaration, settings),
-        store or open_store(settings, embedder),
+        store or open_store(settings, embedder, splitter),
         embedder,
-        make_splitter(settings, embedder),
+        splitter,
         convert,
         staging_uri=settings.staging_uri,
         max_failed_share=declaration.max_failed_share,
         max_removed_share=declaration.max_removed_share,
+        versions=partial(make_builders, settings, embedder),
     )
 
 
@@ -216,10 +331,11 @@ def make_baseline(settings: Settings) -> Baseline:
     except PackageNotFoundError:  # run from a checkout that is not installed
         lore_version = "unknown"
     embedder = make_embedder(settings)
+    splitter = make_splitter(settings, embedder)
     return Baseline(
-        open_store(settings, embedder),
+        open_store(settings, embedder, splitter),
         embedder,
-        make_splitter(settings, embedder),
+        splitter,
         staging_uri=settings.staging_uri,
         lore_version=lore_version,
     )

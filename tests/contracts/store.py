@@ -1,6 +1,6 @@
 """What every store must do. A store's test inherits `StoreContract` and says how it is opened.
 
-The opener is named, not passed, because some tests open the same index from other processes.
+The openers are named, not passed, because some tests open the same index from other processes.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from include.lore.errors import StoreError
-from include.lore.protocols import Store
-from include.lore.types import PUBLIC, Chunk, Counts, Entry, Failure, Hit, SourceState
+from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
+from include.lore.protocols import Store, Versions
+from include.lore.types import PUBLIC, Chunk, Counts, Entry, Failure, Hit, Recipe, SourceState
 from tests.fakes import FakeEmbedder, make_document
 
 DIMENSIONS = 64
 EMBEDDER = FakeEmbedder(DIMENSIONS)
+RECIPE = Recipe(EMBEDDER.name, DIMENSIONS)
+OTHER_MODEL = Recipe("fake:other", DIMENSIONS, "fake:9", choices={"chunk_characters": 900})
 
 HOSTILE = (
     "",
@@ -46,7 +48,7 @@ HOSTILE = (
     "{{ template }} %s %(x)s $1 ? :name `tick` --",
 )
 
-MakeStore = Callable[[], Store]
+MakeStore = Callable[..., Store]
 
 
 def embed(text: str) -> np.ndarray:
@@ -105,16 +107,20 @@ def texts(hits: Sequence[Hit]) -> list[str]:
     return [hit.chunk.text for hit in hits]
 
 
-def open_named(opener: str, address: str) -> Store:
+def open_named(opener: str, address: str, *arguments: object) -> Store:
     """Open a store by the name of a function, as another process does."""
     module, _, function = opener.partition(":")
-    return getattr(importlib.import_module(module), function)(address)
+    return getattr(importlib.import_module(module), function)(address, *arguments)
 
 
 class StoreContract:
-    """Inherit, set `opener` ("module:function" of one string) and give the fixture `address` a fresh index each."""
+    """Inherit, set the openers and give the fixture `address` a fresh index each.
+
+    `opener` is "module:function" of an address and a recipe (default: `RECIPE`), `versions_opener` of an address.
+    """
 
     opener: str
+    versions_opener: str
 
     @pytest.fixture
     def address(self) -> str:
@@ -122,12 +128,16 @@ class StoreContract:
 
     @pytest.fixture
     def make_store(self, address: str) -> MakeStore:
-        """Each call opens the same index once more."""
-        return lambda: open_named(self.opener, address)
+        """Each call opens the same index once more, with a recipe if it is given one."""
+        return lambda *recipe: open_named(self.opener, address, *recipe)
 
     @pytest.fixture
     def store(self, make_store: MakeStore) -> Store:
         return make_store()
+
+    @pytest.fixture
+    def versions(self, address: str) -> Versions:
+        return open_named(self.versions_opener, address)  # type: ignore[return-value]
 
     # -------------------------------------------------------------------------------------------- what is written
 
@@ -462,10 +472,11 @@ class StoreContract:
         versions = {str(number): make_entry("a", [f"v{number}"], fingerprint=str(number)) for number in range(15)}
         store.replace([versions["0"]])
         checked = 0
+        seen = threading.Event()
 
         def write() -> None:
             for number in range(150):  # a slow machine may need many rounds until a reader comes in between
-                if number >= len(versions) and checked:
+                if number >= len(versions) and seen.wait(0.02):
                     break
                 writer.replace([versions[str(number % len(versions))]])
             writer.replace([versions["14"]])
@@ -479,6 +490,7 @@ class StoreContract:
                     assert document == versions[before].document
                     assert chunks == list(versions[before].chunks)
                     checked += 1
+                    seen.set()
             writing.result()
         assert checked
         held(store, [versions["14"]])
@@ -536,6 +548,194 @@ class StoreContract:
                 held(store, new)
                 store.optimize()
         held(make_store(), new)
+
+    # -------------------------------------------------------------------------------------------------- versions
+
+    def test_there_are_no_versions_before_the_first_write(self, versions: Versions, store: Store) -> None:
+        assert versions.all() == []
+        assert versions.live() is None
+        with pytest.raises(StoreError, match="no index") as caught:
+            versions.create(RECIPE)
+        assert "lore sync --all" in caught.value.remedy
+        assert store.count() == store.snapshot().count() == Counts(0, 0, 0)
+
+    def test_the_first_write_makes_version_one(self, versions: Versions, store: Store) -> None:
+        store.save_state(SourceState("fake"))
+        (version,) = versions.all()
+        assert (version.number, version.recipe, version.status) == (1, RECIPE, "ready")
+        assert version.promoted_at is not None
+        assert versions.live() == 1
+
+    def test_a_version_is_built_of_the_kept_documents(self, versions: Versions, store: Store) -> None:
+        entries = [make_entry(name, [f"{name} one", f"{name} two"]) for name in "abc"]
+        store.replace(entries)
+        created = versions.create(OTHER_MODEL)
+        assert (created.number, created.recipe, created.status) == (2, OTHER_MODEL, "building")
+        assert versions.all()[1] == created
+        assert versions.live() == 1
+        second = versions.open(2)
+        assert second.count() == Counts(0, 0, 0)
+        assert second.fingerprints() == {}
+        assert second.kept() == store.kept() == {f"fake:{name}": "1" for name in "abc"}
+        assert {document.id for document in second.documents()} == {f"fake:{name}" for name in "abc"}
+        assert [document.id for document in second.documents(ids=["fake:b", "fake:x"])] == ["fake:b"]
+        assert second.vectors_for([entries[0].chunks[0].content_hash]) == {}
+
+        whole = make_entry("a", ["a, whole"])
+        assert second.replace_chunks([whole, make_entry("b", ["b"], fingerprint="older"), make_entry("x", ["x"])]) == 1
+        assert second.fingerprints("fake") == second.fingerprints() == {"fake:a": "1"}
+        assert second.fingerprints("other") == {}
+        assert second.chunks("fake:a") == list(whole.chunks)
+        assert second.chunk_ids(["fake:a", "fake:b"]) == {"fake:a": [whole.chunks[0].id]}
+        assert second.count() == second.count("fake") == Counts(1, 1, 1)
+        assert texts(second.search("whole", None, 5, 0.0)) == ["a, whole"]
+        held(store, entries)
+        assert texts(store.search("whole", None, 5, 0.0)) == []
+        assert store.chunk_ids(["fake:c", "fake:a"]) == {
+            entry.document.id: [chunk.id for chunk in entry.chunks] for entry in (entries[0], entries[2])
+        }
+
+    def test_writing_one_version_leaves_the_other_behind(self, versions: Versions, store: Store) -> None:
+        store.replace([make_entry("a", ["first"])])
+        versions.create(OTHER_MODEL)
+        second = versions.open(2)
+        second.replace_chunks([make_entry("a", ["first, too"])])
+        changed = make_entry("a", ["changed"], fingerprint="2")
+        store.replace([changed])
+        assert store.fingerprints() == store.kept() == {"fake:a": "2"}
+        assert second.fingerprints() == {"fake:a": "1"}
+        assert second.document("fake:a") == changed.document
+        second.replace([make_entry("b", ["second only"])])
+        assert store.kept() == {"fake:a": "2", "fake:b": "1"}
+        assert store.fingerprints() == {"fake:a": "2"}
+        assert store.count() == Counts(1, 1, 1)
+
+    def test_what_is_deleted_is_gone_from_every_version(self, versions: Versions, store: Store) -> None:
+        entries = [make_entry(name, [f"{name} text"]) for name in "ab"]
+        store.replace(entries)
+        versions.create(OTHER_MODEL)
+        second = versions.open(2)
+        second.replace_chunks([make_entry("a", ["a text", "a more"]), make_entry("b", ["b text"])])
+        assert store.delete("fake", ["fake:a"]) == 1
+        for held_by in (store, second):
+            assert held_by.kept() == held_by.fingerprints() == {"fake:b": "1"}
+            assert held_by.count() == Counts(1, 1, 1)
+            assert held_by.chunks("fake:a") == []
+        second.remove_chunks(["fake:b", "fake:a"])  # still kept, so it stays
+        assert second.count() == Counts(1, 1, 1)
+        assert second.delete("fake", ["fake:b"]) == 1
+        assert store.count() == second.count() == Counts(0, 0, 0)
+
+    def test_a_promotion_is_seen_by_all_but_a_question_that_is_under_way(
+        self, versions: Versions, store: Store, make_store: MakeStore
+    ) -> None:
+        store.replace([make_entry("a", ["common one"])])
+        versions.create(RECIPE)
+        versions.open(2).replace_chunks([make_entry("a", ["common two"])])
+        reader, asking = make_store(), store.snapshot()
+        for number, other in ((2, 1), (1, 2), (2, 1)):
+            versions.promote(number)
+            assert versions.live() == number
+            words = {1: ["common one"], 2: ["common two"]}
+            for index in (store, reader, make_store(), store.snapshot(), versions.open(number)):
+                assert texts(index.search("common", embed("common"), 5, 0.5)) == words[number]
+            assert texts(versions.open(other).search("common", embed("common"), 5, 0.5)) == words[other]
+            assert texts(asking.search("common", embed("common"), 5, 0.5)) == words[1]
+            assert asking.document("fake:a") == store.document("fake:a")
+
+    def test_questions_during_promotions_are_answered_from_one_version(
+        self, versions: Versions, store: Store, make_store: MakeStore
+    ) -> None:
+        store.replace([make_entry(f"d{number}", ["common one"]) for number in range(20)])
+        versions.create(RECIPE)
+        versions.open(2).replace_chunks([make_entry(f"d{number}", ["common two"]) for number in range(20)])
+        stop, seen = threading.Event(), [0] * 8
+
+        def ask(asker: int) -> None:
+            index = make_store() if asker % 2 else store
+            while not stop.is_set():
+                pinned = index.snapshot()
+                answers = [texts(pinned.search(words, embed(words), 100, 0.5)) for words in ("common", "one", "two")]
+                found = {text for answer in answers for text in answer}
+                assert found in ({"common one"}, {"common two"})
+                assert len(set(texts(index.search("common", embed("common"), 100, 0.5)))) == 1
+                seen[asker] += 1
+
+        with ThreadPoolExecutor(len(seen)) as pool:
+            asking = [pool.submit(ask, asker) for asker in range(len(seen))]
+            for flip in range(20):
+                versions.promote(2 - flip % 2)
+                target = sum(seen) + len(seen)
+                while sum(seen) < target and not any(question.done() for question in asking):
+                    time.sleep(0.001)
+            stop.set()
+            for question in asking:
+                question.result()
+        assert sum(seen) >= 20 * len(seen)
+
+    def test_settings_of_before_a_promotion_go_on_with_the_version_of_before(
+        self, versions: Versions, store: Store, make_store: MakeStore
+    ) -> None:
+        store.replace([make_entry("a", ["common one"])])
+        versions.create(OTHER_MODEL)
+        with pytest.raises(IndexMismatchError, match="fake:other") as caught:
+            make_store(OTHER_MODEL)  # it is there, and nobody has promoted it
+        assert "lore index promote 2" in caught.value.remedy
+        versions.open(2).replace_chunks([make_entry("a", ["common two"])])
+        versions.promote(2)
+        new = make_store(OTHER_MODEL)
+        for old in (store, make_store()):
+            assert texts(old.search("common", embed("common"), 5, 0.5)) == ["common one"]
+        assert texts(new.search("common", embed("common"), 5, 0.5)) == ["common two"]
+        with pytest.raises(IndexMismatchError, match="fake:10"):
+            make_store(replace(OTHER_MODEL, splitter="fake:10"))
+        assert make_store(replace(OTHER_MODEL, splitter="")).count() == Counts(1, 1, 1)  # reads only
+        versions.drop(1)
+        with pytest.raises(IndexMismatchError) as caught:
+            store.search("common", embed("common"), 5, 0.5)
+        for part in ("fake:other", "fake:words", str(DIMENSIONS), "LORE_EMBEDDER", "lore index build"):
+            assert part in str(caught.value)
+        with pytest.raises(IndexMismatchError):
+            store.replace([make_entry("b", ["text"])])
+        assert new.kept() == {"fake:a": "1"}
+
+    def test_a_dropped_version_leaves_nothing(self, versions: Versions, store: Store) -> None:
+        store.replace([make_entry("a", ["text"])])
+        versions.create(OTHER_MODEL)
+        versions.open(2).replace_chunks([make_entry("a", ["text"])])
+        with pytest.raises(ConfigurationError, match="live"):
+            versions.drop(1)
+        with pytest.raises(ConfigurationError, match="no version 3"):
+            versions.drop(3)
+        versions.drop(2)
+        assert [version.number for version in versions.all()] == [1]
+        for act in (versions.promote, versions.open):
+            with pytest.raises(ConfigurationError, match="no version 2"):
+                act(2)
+        again = versions.create(RECIPE)
+        assert versions.open(again.number).count() == Counts(0, 0, 0)
+        assert versions.live() == 1
+        assert store.count() == Counts(1, 1, 1)
+
+    def test_the_manifest_remembers_what_is_said_of_a_version(self, versions: Versions, store: Store) -> None:
+        store.replace([make_entry("a", ["text"])])
+        created = versions.create(OTHER_MODEL)
+        versions.promote(2)
+        told = replace(
+            created,
+            status="ready",
+            ready_at=datetime(2024, 5, 6, 7, 8, 9, 10, tzinfo=UTC),
+            counts=Counts(1, 2, 2),
+            scores={"ndcg_at_10": 0.5, "verdict": {"questions": ["ü"]}},
+        )
+        versions.save(told)
+        first, second = versions.all()
+        assert replace(second, promoted_at=None) == told
+        assert second.promoted_at is not None
+        assert first.promoted_at is not None
+        assert second.promoted_at > first.promoted_at
+        with pytest.raises(ConfigurationError, match="no version 7"):
+            versions.save(replace(told, number=7))
 
 
 # ------------------------------------------------------------------------------------------------- other processes

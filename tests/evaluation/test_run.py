@@ -13,13 +13,14 @@ from include.lore.evaluation.run import Listener, evaluate_beir
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.models.local_reranker import LocalReranker
 from include.lore.stores.lancedb import LanceStore
+from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
 
 WriteBeir = Callable[..., Path]
 
 
 def open_store(folder: Path) -> LanceStore:
-    return LanceStore(str(folder / "index"), embedder_name="fake:words", dimensions=64)
+    return LanceStore(str(folder / "index"), Recipe("fake:words", 64))
 
 
 def test_every_stage_over_a_real_index(write_beir: WriteBeir, tmp_path: Path) -> None:

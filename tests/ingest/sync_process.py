@@ -8,7 +8,7 @@ from pathlib import Path
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
 from include.lore.stores.lancedb import LanceStore
-from include.lore.types import Batch
+from include.lore.types import Batch, Recipe
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 
 
@@ -19,7 +19,7 @@ def make_sync(folder: str, index: str, staging: str, source_id: str = "fake") ->
         make_document(path.stem, path.read_text(), source_id=source_id) for path in sorted(Path(folder).glob("*.md"))
     ]
     batches = [Batch(tuple(documents[start : start + 8])) for start in range(0, len(documents), 8)]
-    store = LanceStore(index, embedder_name=embedder.name, dimensions=embedder.dimensions)
+    store = LanceStore(index, Recipe(embedder.name, embedder.dimensions))
     return Sync(
         FakeSource(list(batches), id=source_id),
         store,

@@ -13,18 +13,19 @@ import numpy as np
 import pytest
 
 from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
-from include.lore.stores.lance_folder import LOCK_FILE
+from include.lore.stores.lance_folder import LOCK_FILE, MANIFEST_FILE
 from include.lore.stores.lancedb import LanceStore
-from include.lore.types import Counts, SourceState
-from tests.contracts.store import DIMENSIONS, StoreContract, embed, held, make_entry, texts
+from include.lore.types import Counts, Recipe, SourceState
+from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
 
 
-def open_store(address: str) -> LanceStore:
-    return LanceStore(address, embedder_name="fake:words", dimensions=DIMENSIONS)
+def open_store(address: str, recipe: Recipe = RECIPE) -> LanceStore:
+    return LanceStore(address, recipe)
 
 
 class TestLanceStore(StoreContract):
     opener = "tests.stores.test_lancedb:open_store"
+    versions_opener = "include.lore.stores.lance_versions:LanceVersions"
 
     @pytest.fixture
     def address(self, tmp_path: Path) -> str:
@@ -60,11 +61,11 @@ def test_a_remote_index_is_refused(uri: str) -> None:
 @pytest.mark.parametrize(("name", "dimensions"), [("other:model", DIMENSIONS), ("fake:words", 32)])
 def test_an_index_of_another_embedder_is_refused_and_left_alone(address: str, name: str, dimensions: int) -> None:
     entry, empty = make_entry("a", ["text"]), make_entry("b", [])
-    early = LanceStore(address, embedder_name=name, dimensions=dimensions)  # there is nothing yet to disagree with
+    early = LanceStore(address, Recipe(name, dimensions))  # there is nothing yet to disagree with
     open_store(address).replace([entry])
     with pytest.raises(IndexMismatchError) as caught:
-        LanceStore(address, embedder_name=name, dimensions=dimensions)
-    for part in ("fake:words", name, str(DIMENSIONS), str(dimensions), "LORE_INDEX_URI", "lore sync --all"):
+        LanceStore(address, Recipe(name, dimensions))
+    for part in ("fake:words", name, str(DIMENSIONS), str(dimensions), "LORE_EMBEDDER", "lore index build"):
         assert part in str(caught.value)
     with pytest.raises(IndexMismatchError):
         early.replace([empty])
@@ -82,7 +83,7 @@ def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
         below.replace([make_entry("a", ["text"])])
 
 
-@pytest.mark.parametrize("table", ["state", "documents", "chunks_1"])
+@pytest.mark.parametrize("table", ["state", "documents", "marks_1", "chunks_1"])
 def test_a_damaged_index_is_an_error_in_words(address: str, table: str) -> None:
     open_store(address).replace([make_entry("a", ["text"])])
     for version in (Path(address) / f"{table}.lance" / "_versions").iterdir():
@@ -99,12 +100,16 @@ def test_data_files_that_are_gone_are_an_error_in_words(address: str) -> None:
         open_store(address).search("text", embed("text"), 5, 0.5)
 
 
-@pytest.mark.parametrize("table", ["state", "documents", "chunks_1"])
+MAKING = ("marks_1", "chunks_1", "state", "documents")
+"""In this order the tables of an index are made; the manifest comes last."""
+
+
+@pytest.mark.parametrize("table", MAKING)
 def test_an_index_whose_making_was_cut_off_is_completed(address: str, table: str) -> None:
     entry = make_entry("a", ["Deployments were running"])
-    order = ["state", "documents", "chunks_1"]
     open_store(address).save_state(SourceState("fake"))
-    for later in order[order.index(table) :]:
+    (Path(address) / MANIFEST_FILE).unlink()
+    for later in MAKING[MAKING.index(table) :]:
         shutil.rmtree(Path(address) / f"{later}.lance")
     (Path(address) / f"{table}.lance" / "data").mkdir(parents=True)
     (Path(address) / f"{table}.lance" / "data" / "0.lance").write_bytes(b"half of a file")
@@ -119,10 +124,28 @@ def test_an_index_that_was_not_made_yet_is_made_by_the_next_write(address: str) 
     import lancedb
 
     open_store(address).save_state(SourceState("fake"))
+    (Path(address) / MANIFEST_FILE).unlink()
     lancedb.connect(address).open_table("chunks_1").drop_index("keywords_idx")
     store = open_store(address)
     store.replace([make_entry("a", ["Deployments were running"])])
     assert "keywords_idx" in {index.name for index in lancedb.connect(address).open_table("chunks_1").list_indices()}
+
+
+def test_an_index_of_an_earlier_layout_is_named(address: str) -> None:
+    open_store(address).replace([make_entry("a", ["text"])])
+    (Path(address) / MANIFEST_FILE).unlink()
+    shutil.rmtree(Path(address) / "marks_1.lance")
+    with pytest.raises(StoreError, match="earlier Lore") as caught:
+        open_store(address)
+    assert "lore sync --all" in caught.value.remedy
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"live": 2, "versions": []}', '{"live": 1, "versions": [{}]}'])
+def test_a_manifest_that_is_none_is_an_error_in_words(address: str, text: str) -> None:
+    open_store(address).replace([make_entry("a", ["text"])])
+    (Path(address) / MANIFEST_FILE).write_text(text)
+    with pytest.raises(StoreError, match="manifest"):
+        open_store(address)
 
 
 def test_an_index_that_is_removed_meanwhile_is_made_again(address: str) -> None:
@@ -131,9 +154,6 @@ def test_an_index_that_is_removed_meanwhile_is_made_again(address: str) -> None:
     writer.replace([entry])
     assert reader.count() == Counts(1, 1, 1)
     shutil.rmtree(address)
-    with pytest.raises(StoreError) as caught:
-        reader.count()
-    assert caught.value.retryable
     assert reader.count() == Counts(0, 0, 0)
     writer.replace([entry])
     held(reader, [entry])
@@ -142,7 +162,7 @@ def test_an_index_that_is_removed_meanwhile_is_made_again(address: str) -> None:
 def test_a_write_waits_for_the_lock_and_gives_up_in_time(address: str) -> None:
     from filelock import FileLock
 
-    store = LanceStore(address, embedder_name="fake:words", dimensions=DIMENSIONS, lock_timeout=0.05)
+    store = LanceStore(address, Recipe("fake:words", DIMENSIONS), lock_timeout=0.05)
     store.replace([make_entry("a", ["text"])])
     with FileLock(Path(address) / LOCK_FILE):
         with pytest.raises(StoreError, match="Another process") as caught:

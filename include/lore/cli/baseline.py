@@ -50,8 +50,8 @@ def export_index(
         message(f"{source_id}: {documents:,} documents")
     for source_id, count in report.unsettled.items():
         message(
-            f"Note: {count:,} of {source_id} were being written, or are not of the present settings. After an import "
-            "the next sync reads this source from its start and makes these anew."
+            f"Note: {count:,} of {source_id} changed meanwhile. After an import the next sync reads this source from "
+            "its start and makes these anew."
         )
     message(f"{file}: {report.documents:,} documents, {report.bytes / 1e6:,.1f} MB.")
     if json:
@@ -76,10 +76,10 @@ def import_index(
         f"{file}: {report.documents:,} documents. {report.written:,} written, {report.unchanged:,} unchanged, "
         f"{report.removed:,} removed; {report.chunks:,} chunks, {report.embedded_texts:,} texts embedded."
     )
-    if not report.same_recipe:
+    if not report.same_converter:
         message(
-            "Note: the file was made by another converter, splitter or embedder. The documents are split and embedded "
-            "by the present ones; the next sync of each source reads it from its start and makes them anew."
+            "Note: the documents in the file were made by another converter. They are in the index; the next sync of "
+            "each source reads it from its start and makes them anew."
         )
     if json:
         print_json(report.to_json())

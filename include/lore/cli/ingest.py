@@ -94,7 +94,7 @@ def sync(
     """Bring the index up to date with its sources."""
     from include.lore.declarations import load_declarations
     from include.lore.settings import load_settings
-    from include.lore.wiring import make_embedder, make_sync, open_store
+    from include.lore.wiring import make_embedder, make_splitter, make_sync, open_store
 
     if bool(ids) == all_sources:
         raise typer.BadParameter("Name the sources to sync, or give --all.")
@@ -104,7 +104,7 @@ def sync(
     results: list[dict[str, Any]] = []
     if chosen:
         embedder = make_embedder(settings)
-        store = open_store(settings, embedder)
+        store = open_store(settings, embedder, make_splitter(settings, embedder))
         for declaration in chosen:
             make = partial(make_sync, declaration, settings, store=store, embedder=embedder)
             results.append(_sync_one(declaration.id, make, store, force_removals))

@@ -59,13 +59,14 @@ def run_beir(
     with TemporaryDirectory(prefix="lore-evaluate-") as temporary:
         index_uri = str(index_dir or Path(temporary) / "index")
         own = settings.model_copy(update={"store": "lancedb", "index_uri": index_uri})  # never the team's server
-        store = open_store(own, embedder)
+        splitter = make_splitter(settings, embedder)
+        store = open_store(own, embedder, splitter)
         return evaluate_beir(
             dataset,
             store,
             embedder,
             reranker,
-            make_splitter(settings, embedder),
+            splitter,
             staging_uri=str(Path(temporary) / "staging"),
             stages=stages,
             by_path=by_path,

@@ -1,10 +1,9 @@
 """Baselines: the documents of an index in a file, and a new index made of them without asking any source.
 
 What a later sync skips is decided by fingerprints and cursors, so a file must not carry one that says more than is
-true. A fingerprint goes out only for a document whose write was complete before and after it was read, and whose stored
-passages are those that the present splitter makes of it; a source's cursor only when that holds for all its documents.
-Both go in only where the recipe (converter, splitter, embedder) is the file's: otherwise passages would be those of one
-recipe under the mark of another, and changing back to that other one would skip what was never made by it.
+true. A fingerprint goes out only for a document that was kept at it before and after it was read; a source's cursor only
+when that holds for all its documents. Both go in only where the converter is the file's: passages are made anew by the
+splitter and embedder of the index, but what another converter made of a document must not pass for what this one would.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from include.lore.errors import ConfigurationError, StoreError
 from include.lore.ingest.baseline_file import FORMAT, BaselineFile, BaselineWriter, Header, Row, writing
-from include.lore.ingest.fingerprint import recipe_of
+from include.lore.ingest.fingerprint import CONVERTER
 from include.lore.ingest.stage import alone
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
@@ -43,8 +42,8 @@ Listener = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written. `unsettled` counts, by source, the documents that were being written, or are of an older
-    recipe: after an import the next sync makes them anew, and reads their source from its start.
+    """What was written. `unsettled` counts, by source, the documents that changed meanwhile: after an import the next
+    sync makes them anew, and reads their source from its start.
     """
 
     documents: int
@@ -69,7 +68,7 @@ class ImportReport:
     embedded_texts: int
     sources: Mapping[str, int]
     cursors: tuple[str, ...]
-    same_recipe: bool
+    same_converter: bool
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -87,7 +86,6 @@ class Baseline:
         self._splitter = splitter
         self._staging_uri = staging_uri
         self._lore_version = lore_version
-        self._recipe = recipe_of(splitter, embedder)
 
     # ------------------------------------------------------------------------------------------------------- export
 
@@ -108,7 +106,7 @@ class Baseline:
         total = self._store.count().documents
         if not total:
             raise ConfigurationError("The index is empty: there is nothing to export.", remedy="Run: lore sync --all")
-        seen = _Seen({source_id: self._store.fingerprints(source_id) for source_id in states})
+        seen = _Seen({source_id: self._store.kept(source_id) for source_id in states})
         with writing(path, force=force) as file, BaselineWriter(file) as writer:
             for group in _groups(self._store.documents()):
                 for row in self._rows(group, seen, vectors):
@@ -125,8 +123,7 @@ class Baseline:
         known = self._store.vectors_for(hashes) if with_vectors and hashes else {}
         for document in documents:
             chunks = split[document.id]
-            stored = [chunk.id for chunk in self._store.chunks(document.id)]
-            mark = seen.add(document, fits=stored == [chunk.id for chunk in chunks])
+            mark = seen.add(document)
             complete = with_vectors and all(chunk.content_hash in known for chunk in chunks)
             matrix = self._matrix([known[chunk.content_hash] for chunk in chunks]) if complete else None
             yield Row(document, mark, matrix)
@@ -139,14 +136,14 @@ class Baseline:
 
     def _header(self, states: Mapping[str, SourceState], seen: _Seen) -> Header:
         unsettled = {
-            source_id: seen.unsettled(source_id, self._store.fingerprints(source_id)) for source_id in seen.ids
+            source_id: seen.unsettled(source_id, self._store.kept(source_id)) for source_id in seen.ids
         }
         unsettled = {source_id: ids for source_id, ids in unsettled.items() if ids}
         return Header(
             format=FORMAT,
             lore_version=self._lore_version,
             created_at=datetime.now(UTC).isoformat(),
-            recipe=self._recipe,
+            converter=CONVERTER,
             splitter=self._splitter.name,
             embedder=self._embedder.name,
             dimensions=self._embedder.dimensions,
@@ -209,7 +206,7 @@ class Baseline:
 
     def _load(self, file: BaselineFile, listener: Listener) -> ImportReport:
         header = file.header
-        same_recipe = header.recipe == self._recipe
+        same_converter = header.converter == CONVERTER
         embedder = KnownVectors(self._embedder)
         writer = EntryWriter(self._store, embedder)
         known = {source_id: self._store.fingerprints(source_id) for source_id in header.sources}
@@ -218,7 +215,7 @@ class Baseline:
         unchanged = 0
         for done, row in enumerate(file.rows(), start=1):
             document = row.document
-            trusted = same_recipe and document.id not in unsettled
+            trusted = same_converter and document.id not in unsettled
             mark = (trusted and row.fingerprint) or self._untrusted(row)
             gone[document.source_id].discard(document.id)
             if known[document.source_id].get(document.id) == mark:
@@ -243,24 +240,24 @@ class Baseline:
             embedded_texts=embedder.embedded,
             sources=header.sources,
             cursors=tuple(name for name in sorted(header.sources) if self._state(header, name).cursor is not None),
-            same_recipe=same_recipe,
+            same_converter=same_converter,
         )
 
     def _same_space(self, header: Header) -> bool:
         return (header.embedder, header.dimensions) == (self._embedder.name, self._embedder.dimensions)
 
     def _untrusted(self, row: Row) -> str:
-        """A mark that no sync computes, and that a second import of the same document by the same recipe does."""
+        """A mark that no sync computes, and that a second import of the same document by the same converter does."""
         document = row.document
-        values = (document.id, document.url, document.title, document.text, document.audiences, self._recipe)
+        values = (document.id, document.url, document.title, document.text, document.audiences, CONVERTER)
         metadata = json.dumps(dict(document.metadata), sort_keys=True)
         return IMPORTED + sha256(json.dumps([*values, metadata]).encode()).hexdigest()
 
     def _state(self, header: Header, source_id: str) -> SourceState:
-        """The state that ends an import; a cursor of another recipe would skip what was never made by this one."""
+        """The state that ends an import; a cursor of another converter would skip what was never made by this one."""
         state = header.states.get(source_id, SourceState(source_id))
         report = {**state.report, "baseline": header.digest}
-        if header.recipe == self._recipe == state.recipe and source_id not in header.unsettled:
+        if header.converter == CONVERTER == state.recipe and source_id not in header.unsettled:
             return replace(state, report=report)
         return replace(state, cursor=None, recipe="", report=report)
 
@@ -280,31 +277,24 @@ class Baseline:
 
 @dataclass(slots=True)
 class _Seen:
-    """What an export went through: the fingerprints before it, the ids exported, and those whose passages differ."""
+    """What an export went through: the fingerprints before it, and the ids exported."""
 
     before: Mapping[str, Mapping[str, str]]
     ids: dict[str, list[str]] = field(default_factory=dict)
-    misfits: set[str] = field(default_factory=set)
 
     @property
     def total(self) -> int:
         return sum(map(len, self.ids.values()))
 
-    def add(self, document: Document, *, fits: bool) -> str:
-        """Note a document; returns its fingerprint, or "" where that does not fit it."""
+    def add(self, document: Document) -> str:
+        """Note a document; returns the fingerprint that it was kept at before the export, "" for a new one."""
         self.ids.setdefault(document.source_id, []).append(document.id)
-        if not fits:
-            self.misfits.add(document.id)
-        return self.before.get(document.source_id, {}).get(document.id, "") if fits else ""
+        return self.before.get(document.source_id, {}).get(document.id, "")
 
     def unsettled(self, source_id: str, after: Mapping[str, str]) -> list[str]:
-        """The documents of a source that were not whole and the same before and after they were read."""
+        """The documents of a source that were not the same before and after they were read."""
         before = self.before.get(source_id, {})
-        return [
-            name
-            for name in self.ids[source_id]
-            if name in self.misfits or not before.get(name) or before[name] != after.get(name)
-        ]
+        return [name for name in self.ids[source_id] if not before.get(name) or before[name] != after.get(name)]
 
 
 class KnownVectors:

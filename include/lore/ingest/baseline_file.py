@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "BaselineFile", "BaselineWriter", "Header", "Row", "writing"]
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever a reader of the number before would misread the file."""
 HEADER = b"lore"
 GROUP_BYTES = 4_000_000
@@ -55,14 +55,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the file says of itself. `recipe` is the one whose passages the fingerprints and vectors belong to;
+    """What the file says of itself. `converter` made the documents, and the fingerprints are of its making;
     `unsettled` has the ids, by source, of the documents whose fingerprint must not be trusted.
     """
 
     format: int
     lore_version: str
     created_at: str
-    recipe: str
+    converter: str
     splitter: str
     embedder: str
     dimensions: int
@@ -221,10 +221,10 @@ class BaselineFile:
             )
         try:
             number = json.loads(text)["format"]
-            if isinstance(number, int) and number > FORMAT:
+            if isinstance(number, int) and number != FORMAT:
                 raise ConfigurationError(
-                    f"{self._path} has format {number}; this version of Lore reads up to format {FORMAT}.",
-                    remedy="Update Lore, or export the file with this version.",
+                    f"{self._path} has format {number}; this version of Lore reads format {FORMAT}.",
+                    remedy=f"{'Update Lore, or export' if number > FORMAT else 'Export'} the file with this version.",
                 )
             header = Header.from_json(text)
         except (ValueError, TypeError, KeyError, AttributeError):

@@ -6,22 +6,20 @@ import json
 from hashlib import sha256
 
 from include.lore.convert import CONVERTER_VERSION
-from include.lore.protocols import Embedder, Splitter
 from include.lore.types import Document
 
-__all__ = ["fingerprint", "recipe_of"]
+__all__ = ["CONVERTER", "fingerprint"]
+
+CONVERTER = f"converter-{CONVERTER_VERSION}"
+"""Names how kept documents are made: by another converter they are made anew."""
 
 
-def recipe_of(splitter: Splitter, embedder: Embedder) -> str:
-    """Names how documents are made: by another converter, splitter or embedder they are made anew."""
-    return f"converter-{CONVERTER_VERSION} {splitter.name} {embedder.name}"
-
-
-def fingerprint(document: Document, recipe: str) -> str:
-    """sha256 over all that the stored document is made of, and over the `recipe` (converter, splitter, embedder).
+def fingerprint(document: Document) -> str:
+    """sha256 over all that the kept document is made of, and over the converter.
 
     It covers the document as the source has it, so that an unchanged one is skipped before conversion. `updated_at`
-    is left out: a fresh checkout changes every file's date and no file's content.
+    is left out: a fresh checkout changes every file's date and no file's content. So are splitter and embedder: a
+    version of the index has one of each, and marks which state of a document its passages were made of.
     """
     values = (
         document.id,
@@ -32,6 +30,6 @@ def fingerprint(document: Document, recipe: str) -> str:
         sha256(document.data).hexdigest() if document.data is not None else None,
         dict(document.metadata),
         document.audiences,
-        recipe,
+        CONVERTER,
     )
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

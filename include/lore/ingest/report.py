@@ -23,7 +23,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """What indexing one shard did. `indexed` are the ids that were written; `chunks` were written with them."""
+    """What indexing one shard did. `indexed` are the ids that were written; `chunks` were written with them.
+
+    `notes` name the versions of the index, besides the one that was written, that could not be brought up to date.
+    """
 
     indexed: tuple[str, ...] = ()
     new: int = 0
@@ -34,6 +37,7 @@ class ShardReport:
     embedding_calls: int = 0
     embedded_texts: int = 0
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def documents(self) -> int:
@@ -48,7 +52,8 @@ class ShardReport:
     def from_json(values: Mapping[str, Any]) -> ShardReport:
         """The report from what `to_json` gave."""
         failures = tuple(Failure(**failure) for failure in values["failures"])
-        return ShardReport(**{**values, "indexed": tuple(values["indexed"]), "failures": failures})
+        lists = {name: tuple(values[name]) for name in ("indexed", "notes")}
+        return ShardReport(**{**values, **lists, "failures": failures})
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from include.lore.errors import ConversionError, LoreError, RemovalFloorError, SourceError, StoreError, SyncError
-from include.lore.ingest.fingerprint import fingerprint, recipe_of
+from include.lore.ingest.fingerprint import CONVERTER, fingerprint
 from include.lore.ingest.report import Progress, ShardReport, SyncReport
 from include.lore.ingest.stage import Manifest, ShardWriter, Staging, alone
+from include.lore.ingest.versions import VersionBuilder
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Listable, Source, Splitter, Store
 from include.lore.types import Chunk, Cursor, Document, Failure, SourceState
@@ -29,7 +30,12 @@ VERIFY_PAUSE_SECONDS = 0.3
 
 
 class Sync:
-    """Brings one source into the store. Airflow calls the steps, each in a task of its own; `run` calls them all."""
+    """Brings one source into the store. Airflow calls the steps, each in a task of its own; `run` calls them all.
+
+    `versions` gives the builders of all versions of the index, or why there is none, and is asked anew each time: a
+    version that was made, or promoted, in the middle of a sync has its documents too before the cursor moves. One that
+    cannot be written to does not stop the sync, whose report says so.
+    """
 
     def __init__(
         self,
@@ -42,6 +48,7 @@ class Sync:
         staging_uri: str,
         max_failed_share: float = 0.05,
         max_removed_share: float = 0.5,
+        versions: Callable[[], Sequence[VersionBuilder | LoreError]] = tuple,
     ) -> None:
         self._source = source
         self._store = store
@@ -51,7 +58,7 @@ class Sync:
         self._staging_uri = staging_uri
         self._max_failed_share = max_failed_share
         self._max_removed_share = max_removed_share
-        self._recipe = recipe_of(splitter, embedder)
+        self._versions = versions
 
     def run(self, *, progress: Callable[[Progress], None] | None = None, force_removals: bool = False) -> SyncReport:
         """Do the whole sync in this process. A second sync of the same source on this machine waits for the first.
@@ -89,10 +96,10 @@ class Sync:
 
     def _stage(self, staging: Staging, run_id: str, started: float, progress: Callable[[Progress], None]) -> Manifest:
         state = self._store.state(self._source.id)
-        held = tuple(self._store.fingerprints(self._source.id))
-        # The store is the truth: one that was emptied, or filled by another recipe, has no use for a cursor.
-        since = state.cursor if state and held and state.recipe == self._recipe else None
-        if state and state.cursor and since is None:  # cut off from here on, no recipe may take it up again
+        held = tuple({**self._store.kept(self._source.id), **self._store.fingerprints(self._source.id)})
+        # The store is the truth: one that was emptied, or filled by another converter, has no use for a cursor.
+        since = state.cursor if state and held and state.recipe == CONVERTER else None
+        if state and state.cursor and since is None:  # cut off from here on, no converter may take it up again
             self._store.save_state(replace(state, cursor=None, recipe=""))
         writer, cursor, deleted, failures = ShardWriter(staging), since, list[str](), list[Failure]()
         interrupted = ""
@@ -163,7 +170,7 @@ class Sync:
         chunks = sum(report.chunks for report in before)
         with self._remembering_failure():
             for document in _last_states(shard, manifest):
-                mark = fingerprint(document, self._recipe)
+                mark = fingerprint(document)
                 if known.get(document.id) == mark:
                     counts["unchanged"] += 1
                 else:
@@ -176,6 +183,7 @@ class Sync:
                 finished = done + sum(counts.values()) + len(failures)
                 progress(Progress("index", finished, manifest.documents, chunks + writer.chunks))
             writer.flush()
+            behind = self._catch_up(writer.written)
         return ShardReport(
             indexed=tuple(writer.written),
             failures=tuple(failures),
@@ -183,8 +191,31 @@ class Sync:
             embedding_calls=writer.embedding_calls,
             embedded_texts=writer.embedded_texts,
             seconds=time.monotonic() - started,
+            notes=behind,
             **counts,
         )
+
+    def _catch_up(self, written: Sequence[str], *, last: bool = False) -> tuple[str, ...]:
+        """Write what the store was given into every version; returns what could not be, in words.
+
+        At the end of a run a version that is ready gets all of the source, and thereby what was written before it was
+        made. To build one that is not ready is for its own builder.
+        """
+        notes: list[str] = []
+        if not written and not last:
+            return ()
+        for builder in self._versions():
+            if isinstance(builder, LoreError):
+                notes.append(str(builder))
+                continue
+            everything = last and builder.version.status == "ready"
+            if not everything and not written:
+                continue
+            try:
+                builder.catch_up(self._source.id, ids=None if everything else written)
+            except LoreError as error:
+                notes.append(f"Version {builder.version.number} of the index is behind: {error}")
+        return tuple(notes)
 
     def _prepare(self, document: Document) -> tuple[Document, Sequence[Chunk]] | Failure:
         """Convert and split; whatever goes wrong with one document is that document's failure alone."""
@@ -210,9 +241,12 @@ class Sync:
         failures = (*manifest.failures, *(failure for report in reports for failure in report.failures))
         trouble: LoreError | None = None
         removed = 0
+        notes: tuple[str, ...] = tuple(note for report in reports for note in report.notes)
         try:
             self._check_complete(manifest, reports)
             removed = self._remove(manifest, force_removals)
+            written = [name for report in reports for name in report.indexed]
+            notes = self._catch_up(written, last=True)
             self._store.optimize()
             self._verify(reports)
         except LoreError as error:
@@ -230,7 +264,7 @@ class Sync:
             embedding_calls=sum(report.embedding_calls for report in reports),
             embedded_texts=sum(report.embedded_texts for report in reports),
             seconds=round(spent + time.monotonic() - started, 3),
-            reason=problem.message if problem else _reason(failures),
+            reason=problem.message if problem else " ".join((_reason(failures), *notes)).strip(),
         )
         self._remember(manifest, report, moved=not failures and trouble is None)
         if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest
@@ -302,7 +336,7 @@ class Sync:
             SourceState(
                 source_id=self._source.id,
                 cursor=manifest.cursor if moved else before.cursor if before else None,
-                recipe=self._recipe if moved else before.recipe if before else "",
+                recipe=CONVERTER if moved else before.recipe if before else "",
                 status=report.status,
                 synced_at=datetime.now(UTC),
                 failures=report.failures,

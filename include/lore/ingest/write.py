@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from include.lore.protocols import Embedder, Store
@@ -18,10 +18,22 @@ WRITE_DOCUMENTS = 256
 
 
 class EntryWriter:
-    """Embeds and stores documents in groups; `flush` ends it. What was written is in `written`."""
+    """Embeds and stores documents in groups; `flush` ends it. What was written is in `written`.
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
-        self._store = store
+    `write` stores a group (default: `store.replace`). Vectors are taken from the store, else from the `relatives`,
+    which hold those of the same embedder, and only then made.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        *,
+        write: Callable[[Sequence[Entry]], object] | None = None,
+        relatives: Sequence[Store] = (),
+    ) -> None:
+        self._stores = (store, *relatives)
+        self._write = write or store.replace
         self._embedder = embedder
         self._waiting: dict[str, tuple[Document, str, Sequence[Chunk]]] = {}
         self._waiting_chunks = 0
@@ -43,7 +55,7 @@ class EntryWriter:
             return
         waiting = list(self._waiting.values())
         vectors = self._vectors([chunk for _, _, chunks in waiting for chunk in chunks])
-        self._store.replace(
+        self._write(
             [
                 Entry(document, fingerprint, tuple(chunks), self._matrix(chunks, vectors))
                 for document, fingerprint, chunks in waiting
@@ -54,15 +66,19 @@ class EntryWriter:
         self._waiting, self._waiting_chunks = {}, 0
 
     def _vectors(self, chunks: Sequence[Chunk]) -> dict[str, Vector]:
-        """A vector for each content hash: from the store where the same text was embedded before."""
+        """A vector for each content hash: from a store where the same text was embedded before."""
         texts = {chunk.content_hash: chunk.embedded_text for chunk in chunks}
-        vectors = self._store.vectors_for(list(texts)) if texts else {}
-        missing = [content_hash for content_hash in texts if content_hash not in vectors]
+        vectors: dict[str, Vector] = {}
+        missing = list(texts)
+        for store in self._stores:
+            if missing:
+                vectors |= store.vectors_for(missing)
+                missing = [content_hash for content_hash in missing if content_hash not in vectors]
         if missing:
             embedded = self._embedder.embed_documents([texts[content_hash] for content_hash in missing])
             self.embedding_calls += 1
             self.embedded_texts += len(missing)
-            vectors = vectors | dict(zip(missing, embedded, strict=True))
+            vectors |= dict(zip(missing, embedded, strict=True))
         return vectors
 
     def _matrix(self, chunks: Sequence[Chunk], vectors: dict[str, Vector]) -> Matrix:

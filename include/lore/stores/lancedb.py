@@ -1,52 +1,80 @@
 """The embedded store: LanceDB in a local folder, shared safely by threads and processes.
 
-A replacement is written in this order, so that a kill between any two steps is healed by writing it again: documents
-with an empty fingerprint, their chunks (new in and old out in one commit), documents with their fingerprints.
+A replacement is written in this order, so that a kill between any two steps is healed by writing it again: marks with
+an empty fingerprint, documents, their chunks (new in and old out in one commit), marks with their fingerprints.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from include.lore.errors import StoreError
 from include.lore.stores import schema
 from include.lore.stores.checks import check_entries, check_query
-from include.lore.stores.lance_folder import MANIFEST, LanceFolder
+from include.lore.stores.lance_folder import LOCK_TIMEOUT, LanceFolder, Tables
 from include.lore.stores.lance_search import search, visible
-from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, SourceState
+from include.lore.stores.lance_tables import optimize, remove_chunks, replace_chunks, select, upsert
+from include.lore.stores.manifest import Manifest
+from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Recipe, SourceState
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from include.lore.stores.lance_folder import Table
     from include.lore.types import Vector
 
 IDS_IN_A_CONDITION = 500
 DOCUMENTS_IN_A_COMMIT = 256
 DOCUMENTS_IN_A_PAGE = 64
-KEEP_VERSIONS = timedelta(minutes=10)
-"""Reads take milliseconds and start at the newest version, so an older one is in nobody's use by then."""
-UNINDEXED_SHARE, UNINDEXED_MINIMUM, UNINDEXED_MAXIMUM, FRAGMENTS_MAXIMUM = 0.02, 64, 1_000, 32
-"""How much may stay outside the keyword index, read row by row, before all is compacted and indexed."""
 
 
 class LanceStore:
-    """A `Store` in a folder of the local disk. Nothing is made on disk before the first write.
+    """A `Store` in a folder of the local disk. Nothing is made on disk before the first write, which makes version 1.
 
-    Raises ConfigurationError when `uri` is not a local folder and IndexMismatchError when the folder holds vectors of
-    another embedder, both at once. `lock_timeout` is how many seconds a write waits for other writers.
+    It reads and writes the version that fits the `recipe` (a recipe without a splitter reads only), see
+    `Manifest.fitting`; or the one of that `number`. Raises ConfigurationError when `uri` is not a local folder and
+    IndexMismatchError when no version fits, both at once. `lock_timeout` is how many seconds a write waits for others.
     """
 
-    def __init__(self, uri: str, *, embedder_name: str, dimensions: int, lock_timeout: float = 300.0) -> None:
-        self._dimensions = dimensions
-        self._folder = LanceFolder(uri, embedder_name=embedder_name, dimensions=dimensions, lock_timeout=lock_timeout)
-        self._folder.tables()
+    def __init__(
+        self, uri: str, recipe: Recipe, *, number: int | None = None, lock_timeout: float = LOCK_TIMEOUT
+    ) -> None:
+        self._recipe = recipe
+        self._number = number
+        self._folder = LanceFolder(uri, lock_timeout=lock_timeout)
+        self._tables()
+
+    def _version(self, manifest: Manifest) -> IndexVersion:
+        if self._number is not None:
+            return manifest.version(self._number)
+        version = manifest.fitting(self._recipe, schema.SCHEMA_NUMBER)
+        if version is None:
+            raise manifest.mismatch(f"in {self._folder.path}", self._recipe, schema.SCHEMA_NUMBER)
+        return version
+
+    def _tables(self) -> Tables | None:
+        """The tables to read; None where nothing was written yet."""
+        manifest = self._folder.manifest()
+        return self._folder.tables(self._version(manifest)) if manifest else None
+
+    def _writable(self) -> Tables:
+        """The tables to write, made where there are none; to be called while the lock is held."""
+        manifest = self._folder.manifest() or self._folder.make(self._recipe)
+        return self._folder.tables(self._version(manifest))
 
     # ------------------------------------------------------------------------------------------------------ reading
+
+    def snapshot(self) -> LanceStore:
+        """See `Index.snapshot`."""
+        manifest = self._folder.manifest()
+        if manifest is None or self._number is not None:
+            return self
+        held = object.__new__(LanceStore)
+        held._recipe, held._folder = self._recipe, self._folder
+        held._number = self._version(manifest).number
+        return held
 
     def search(
         self,
@@ -58,8 +86,8 @@ class LanceStore:
         audiences: Sequence[str] = (PUBLIC,),
     ) -> list[Hit]:
         """See `Index.search`. Vector search is exact; keyword search is BM25 over stemmed title, headings and text."""
-        check_query(vector, alpha, self._dimensions)
-        tables = self._folder.tables()
+        check_query(vector, alpha, self._recipe.dimensions)
+        tables = self._tables()
         if tables is None or limit <= 0 or not audiences:
             return []
         with self._folder.errors("search"):
@@ -67,20 +95,20 @@ class LanceStore:
 
     def document(self, document_id: str) -> Document | None:
         """See `Index.document`."""
-        tables = self._folder.tables()
+        tables = self._tables()
         if tables is None:
             return None
         with self._folder.errors("read"):
-            rows = _select(tables.documents, schema.DOCUMENT_COLUMNS, schema.is_in("id", [document_id]))
+            rows = select(tables.documents, schema.DOCUMENT_COLUMNS, schema.is_in("id", [document_id]))
         return next(iter(schema.to_documents(rows)), None)
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """See `Store.chunks`."""
-        tables = self._folder.tables()
+        tables = self._tables()
         if tables is None:
             return []
         with self._folder.errors("read"):
-            rows = _select(tables.chunks, schema.CHUNK_COLUMNS, schema.is_in("document_id", [document_id]))
+            rows = select(tables.chunks, schema.CHUNK_COLUMNS, schema.is_in("document_id", [document_id]))
         return sorted(schema.to_chunks(rows), key=lambda chunk: (chunk.position, chunk.id))
 
     def count(self, source_id: str | None = None) -> Counts:
@@ -94,47 +122,72 @@ class LanceStore:
     def _count(self, source_id: str | None) -> Counts:
         import pyarrow.compute as pc
 
-        tables = self._folder.tables()
+        tables = self._tables()
         if tables is None:
             return Counts(0, 0, 0)
         where = None if source_id is None else schema.is_in("source_id", [source_id])
         with self._folder.errors("count"):
-            recorded = _select(tables.documents, ["chunk_count"], where)["chunk_count"]
+            recorded = select(tables.marks, ["chunk_count"], where)["chunk_count"]
             return Counts(len(recorded), tables.chunks.count_rows(where), pc.sum(recorded).as_py() or 0)
 
-    def fingerprints(self, source_id: str) -> dict[str, str]:
+    def kept(self, source_id: str | None = None) -> dict[str, str]:
+        """See `Store.kept`."""
+        tables = self._tables()
+        return self._fingerprints(tables.documents, source_id) if tables else {}
+
+    def fingerprints(self, source_id: str | None = None) -> dict[str, str]:
         """See `Store.fingerprints`."""
-        tables = self._folder.tables()
-        if tables is None:
-            return {}
+        tables = self._tables()
+        return self._fingerprints(tables.marks, source_id) if tables else {}
+
+    def _fingerprints(self, table: Table, source_id: str | None) -> dict[str, str]:
+        where = None if source_id is None else schema.is_in("source_id", [source_id])
         with self._folder.errors("read"):
-            rows = _select(tables.documents, ["id", "fingerprint"], schema.is_in("source_id", [source_id]))
+            rows = select(table, ["id", "fingerprint"], where)
         return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
 
     def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:
         """See `Store.vectors_for`."""
-        tables = self._folder.tables()
+        tables = self._tables()
         if tables is None:
             return {}
         found: dict[str, Vector] = {}
         with self._folder.errors("read"):
             for piece in schema.slices(list(dict.fromkeys(hashes)), IDS_IN_A_CONDITION):
-                rows = _select(tables.chunks, ["content_hash", "vector"], schema.is_in("content_hash", piece))
+                rows = select(tables.chunks, ["content_hash", "vector"], schema.is_in("content_hash", piece))
                 found.update(zip(rows["content_hash"].to_pylist(), schema.to_vectors(rows), strict=True))
         return found
 
-    def documents(self, source_id: str | None = None) -> Iterator[Document]:
+    def chunk_ids(self, document_ids: Sequence[str]) -> dict[str, list[str]]:
+        """See `Store.chunk_ids`."""
+        tables = self._tables()
+        if tables is None:
+            return {}
+        found: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        for piece in schema.slices(list(dict.fromkeys(document_ids)), IDS_IN_A_CONDITION):
+            with self._folder.errors("read"):
+                of_these = schema.is_in("document_id", piece)
+                rows = select(tables.chunks, ["document_id", "position", "id"], of_these).to_pylist()
+            for row in rows:
+                found[row["document_id"]].append((row["position"], row["id"]))
+        return {name: [chunk_id for _, chunk_id in sorted(chunks)] for name, chunks in found.items()}
+
+    def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
         """See `Store.documents`. Read page by page, so that a slow reader holds no old version of the table."""
-        tables = self._folder.tables()
+        tables = self._tables()
         if tables is None:
             return
+        names: Sequence[str] = list(ids) if ids is not None else []
         where = None if source_id is None else schema.is_in("source_id", [source_id])
-        with self._folder.errors("read"):
-            ids = _select(tables.documents, ["id"], where)["id"]
-        for start in range(0, len(ids), DOCUMENTS_IN_A_PAGE):
-            page = ids.slice(start, DOCUMENTS_IN_A_PAGE).to_pylist()
+        if ids is None:
             with self._folder.errors("read"):
-                rows = _select(tables.documents, schema.DOCUMENT_COLUMNS, schema.is_in("id", page))
+                names = select(tables.documents, ["id"], where)["id"].to_pylist()
+        for page in schema.slices(names, DOCUMENTS_IN_A_PAGE):
+            of_these = schema.is_in("id", page)
+            with self._folder.errors("read"):
+                rows = select(
+                    tables.documents, schema.DOCUMENT_COLUMNS, f"{where} AND {of_these}" if where else of_these
+                )
             yield from schema.to_documents(rows)
 
     def state(self, source_id: str) -> SourceState | None:
@@ -143,11 +196,11 @@ class LanceStore:
 
     def states(self) -> dict[str, SourceState]:
         """See `Store.states`."""
-        tables = self._folder.tables()
+        tables = self._tables()
         if tables is None:
             return {}
         with self._folder.errors("read"):
-            rows = _select(tables.state, ["key", "value"], f"key <> '{MANIFEST}'").to_pylist()
+            rows = select(tables.state, ["key", "value"], None).to_pylist()
         states = (schema.to_state(json.loads(row["value"])) for row in rows)
         return {schema.clean(state.source_id): state for state in states}
 
@@ -155,30 +208,63 @@ class LanceStore:
 
     def replace(self, entries: Sequence[Entry]) -> None:
         """See `Store.replace`. Raises StoreError, with nothing written, for entries that cannot be stored together."""
-        check_entries(entries, self._dimensions)
+        check_entries(entries, self._recipe.dimensions)
         for piece in schema.slices(entries, DOCUMENTS_IN_A_COMMIT):
-            pending, complete = (schema.document_rows(piece, pending=pending) for pending in (True, False))
-            with self._folder.writing("write to") as tables:
-                _upsert(tables.documents, "id", pending)
-                _replace_chunks(tables.chunks, piece, self._dimensions)
-                _upsert(tables.documents, "id", complete)
+            documents = schema.document_rows(piece)
+            with self._folder.writing("write to"):
+                tables = self._writable()
+                upsert(tables.marks, "id", schema.mark_rows(piece, pending=True))
+                upsert(tables.documents, "id", documents)
+                replace_chunks(tables.chunks, piece)
+                upsert(tables.marks, "id", schema.mark_rows(piece, pending=False))
+
+    def replace_chunks(self, entries: Sequence[Entry]) -> int:
+        """See `Store.replace_chunks`. Raises StoreError, with nothing written, as `replace` does."""
+        check_entries(entries, self._recipe.dimensions)
+        written = 0
+        for piece in schema.slices(entries, DOCUMENTS_IN_A_COMMIT):
+            with self._folder.writing("write to"):
+                tables = self._writable()
+                of_these = schema.is_in("id", [entry.document.id for entry in piece])
+                rows = select(tables.documents, ["id", "fingerprint"], of_these)
+                kept = dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
+                fresh = [entry for entry in piece if kept.get(entry.document.id) == entry.fingerprint]
+                if fresh:
+                    upsert(tables.marks, "id", schema.mark_rows(fresh, pending=True))
+                    replace_chunks(tables.chunks, fresh)
+                    upsert(tables.marks, "id", schema.mark_rows(fresh, pending=False))
+                written += len(fresh)
+        return written
 
     def delete(self, source_id: str, document_ids: Sequence[str]) -> int:
         """See `Store.delete`."""
-        if not document_ids or self._folder.tables() is None:
+        if not document_ids or self._tables() is None:
             return 0
         deleted = 0
-        with self._folder.writing("delete from") as tables:
+        with self._folder.writing("delete from"):
+            mine = self._writable()
+            versions = [self._folder.tables(version) for version in self._folder.held().versions]
             for piece in schema.slices(list(dict.fromkeys(document_ids)), IDS_IN_A_CONDITION):
                 where = f"{schema.is_in('source_id', [source_id])} AND {schema.is_in('id', piece)}"
-                found = _select(tables.documents, ["id"], where)["id"].to_pylist()
-                if not found:
-                    continue
+                found = set(select(mine.documents, ["id"], where)["id"].to_pylist())
                 deleted += len(found)
-                tables.documents.update(where=schema.is_in("id", found), values={"fingerprint": ""})
-                tables.chunks.delete(schema.is_in("document_id", found))
-                tables.documents.delete(schema.is_in("id", found))
+                for tables in versions:  # a version may hold what a killed deletion took out of the documents
+                    remove_chunks(tables, found.union(select(tables.marks, ["id"], where)["id"].to_pylist()))
+                if found:
+                    mine.documents.delete(schema.is_in("id", found))
+                for tables in versions:
+                    tables.marks.delete(where)
         return deleted
+
+    def remove_chunks(self, document_ids: Sequence[str]) -> None:
+        """See `Store.remove_chunks`."""
+        for piece in schema.slices(list(dict.fromkeys(document_ids)), IDS_IN_A_CONDITION):
+            with self._folder.writing("delete from"):
+                tables = self._writable()
+                kept = select(tables.documents, ["id"], schema.is_in("id", piece))["id"].to_pylist()
+                if gone := set(piece).difference(kept):
+                    remove_chunks(tables, gone)
+                    tables.marks.delete(schema.is_in("id", gone))
 
     def save_state(self, state: SourceState) -> None:
         """See `Store.save_state`."""
@@ -186,55 +272,14 @@ class LanceStore:
             rows = schema.state_rows({f"source:{state.source_id}": schema.state_value(state)})
         except (TypeError, ValueError) as error:
             raise StoreError(f"The state of source {state.source_id!r} is not made of JSON values: {error}.") from error
-        with self._folder.writing("write to") as tables:
-            _upsert(tables.state, "key", rows)
+        with self._folder.writing("write to"):
+            upsert(self._writable().state, "key", rows)
 
     def optimize(self) -> None:
-        """See `Store.optimize`. LanceDB rewrites a whole table to compact it, so this waits until enough has changed
-        for that to pay; what is not indexed yet is found all the same.
-        """
-        if self._folder.tables() is None:
+        """See `Store.optimize`. What is not indexed yet is found all the same."""
+        if self._tables() is None:
             return
-        with self._folder.writing("optimize") as tables:
-            for table in (tables.documents, tables.chunks, tables.state):
-                if _is_due(table):
-                    table.optimize(cleanup_older_than=KEEP_VERSIONS)
-
-
-# ------------------------------------------------------------------------------------------------------------ helpers
-
-
-def _select(table: Table, columns: Sequence[str], where: str | None) -> pa.Table:
-    query = table.search().select(list(columns))
-    return (query.where(where) if where else query).to_arrow()
-
-
-def _upsert(table: Table, key: str, rows: pa.Table) -> None:
-    table.merge_insert(key).when_matched_update_all().when_not_matched_insert_all().execute(rows)
-
-
-def _replace_chunks(table: Table, entries: Sequence[Entry], dimensions: int) -> None:
-    """Write the chunks and remove others of these documents, in one commit: a reader sees the old or the new ones."""
-    import numpy as np
-
-    of_these = schema.is_in("document_id", [entry.document.id for entry in entries])
-    stored = set(_select(table, ["id"], of_these)["id"].to_pylist())
-    chunks = [chunk for entry in entries for chunk in entry.chunks]
-    stale = stored.difference(schema.clean(chunk.id) for chunk in chunks)
-    if not chunks:
-        if stale:
-            table.delete(of_these)
-        return
-    vectors = np.concatenate([entry.vectors for entry in entries if entry.chunks]).astype(np.float32, copy=False)
-    merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-    if stale:  # this makes LanceDB read the whole table, so only where there is something to remove
-        merge = merge.when_not_matched_by_source_delete(of_these)
-    merge.execute(schema.chunk_rows(chunks, vectors))
-
-
-def _is_due(table: Table) -> bool:
-    rows = table.count_rows()
-    allowed = min(max(rows * UNINDEXED_SHARE, UNINDEXED_MINIMUM), UNINDEXED_MAXIMUM)
-    if any(index.num_unindexed_rows > allowed for index in table.list_indices()):
-        return True
-    return bool(table.stats()["fragment_stats"]["num_small_fragments"] > FRAGMENTS_MAXIMUM)
+        with self._folder.writing("optimize"):
+            tables = self._writable()
+            for table in (tables.documents, tables.marks, tables.chunks, tables.state):
+                optimize(table)

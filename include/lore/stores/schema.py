@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from include.lore.types import Matrix
 
-SCHEMA_NUMBER = 1
-"""Raised whenever a column changes its meaning: an index of another number is not opened."""
+SCHEMA_NUMBER = 2
+"""Raised whenever a column of chunks changes its meaning: a version of another number is neither read nor written."""
 
 CHUNK_COLUMNS = (
     "id",
@@ -38,18 +38,41 @@ CHUNK_COLUMNS = (
 
 DOCUMENT_COLUMNS = ("id", "source_id", "url", "title", "text", "format", "updated_at", "metadata", "audiences")
 
+CHUNK_INDEXES = {
+    "keywords": "words",
+    "id": "many",
+    "document_id": "many",
+    "content_hash": "many",
+    "source_id": "few",
+    "audiences": "labels",
+}
+DOCUMENT_INDEXES = {"id": "many"}
+MARK_INDEXES = {"id": "many"}
+"""Column → how it is indexed: by word, by one of a list, or by value, of which there are few or many."""
+
 Item = TypeVar("Item")
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def document_schema() -> pa.Schema:
-    """Converted documents; `fingerprint` is "" while a write is under way, `chunk_count` is what must be in chunks."""
+    """Converted documents, with the fingerprint of what they were made from."""
     import pyarrow as pa
 
     types = {"updated_at": pa.timestamp("us", tz="UTC"), "audiences": pa.list_(pa.string())}
     fields = [(name, types.get(name, pa.string())) for name in DOCUMENT_COLUMNS]
-    return pa.schema([*fields, ("fingerprint", pa.string()), ("chunk_count", pa.int64())])
+    return pa.schema([*fields, ("fingerprint", pa.string())])
+
+
+def mark_schema() -> pa.Schema:
+    """What a version holds of each document (`id`): chunks made at `fingerprint`, "" while a write is under way.
+
+    `chunk_count` is how many must be in the table of chunks.
+    """
+    import pyarrow as pa
+
+    names = ("id", "source_id", "fingerprint")
+    return pa.schema([*((name, pa.string()) for name in names), ("chunk_count", pa.int64())])
 
 
 def chunk_schema(dimensions: int) -> pa.Schema:
@@ -70,7 +93,7 @@ def chunk_schema(dimensions: int) -> pa.Schema:
 
 
 def state_schema() -> pa.Schema:
-    """Key → JSON: the manifest and the state of each source."""
+    """Key → JSON: the state of each source."""
     import pyarrow as pa
 
     return pa.schema([("key", pa.string()), ("value", pa.string())])
@@ -84,11 +107,27 @@ def state_rows(values: Mapping[str, object]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=state_schema())
 
 
-def document_rows(entries: Sequence[Entry], *, pending: bool) -> pa.Table:
-    """Rows of the document table; `pending` leaves the fingerprints empty."""
+def document_rows(entries: Sequence[Entry]) -> pa.Table:
+    """Rows of the document table."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist([_document_row(entry, pending) for entry in entries], schema=document_schema())
+    return pa.Table.from_pylist([_document_row(entry) for entry in entries], schema=document_schema())
+
+
+def mark_rows(entries: Sequence[Entry], *, pending: bool) -> pa.Table:
+    """Rows of a table of marks; `pending` leaves the fingerprints empty."""
+    import pyarrow as pa
+
+    rows = [
+        {
+            "id": clean(entry.document.id),
+            "source_id": clean(entry.document.source_id),
+            "fingerprint": "" if pending else clean(entry.fingerprint),
+            "chunk_count": len(entry.chunks),
+        }
+        for entry in entries
+    ]
+    return pa.Table.from_pylist(rows, schema=mark_schema())
 
 
 def metadata_json(document: Document) -> str:
@@ -102,7 +141,7 @@ def metadata_json(document: Document) -> str:
         ) from error
 
 
-def _document_row(entry: Entry, pending: bool) -> dict[str, object]:
+def _document_row(entry: Entry) -> dict[str, object]:
     document = entry.document
     return {
         "id": clean(document.id),
@@ -114,8 +153,7 @@ def _document_row(entry: Entry, pending: bool) -> dict[str, object]:
         "updated_at": utc(document.updated_at),
         "metadata": metadata_json(document),
         "audiences": [clean(audience) for audience in document.audiences],
-        "fingerprint": "" if pending else clean(entry.fingerprint),
-        "chunk_count": len(entry.chunks),
+        "fingerprint": clean(entry.fingerprint),
     }
 
 

@@ -1,0 +1,139 @@
+"""Bringing a version of the index up to date from the kept documents: no source is asked, nothing is converted.
+
+The same act builds a new version, resumes a build that was killed, and lets a sync write to every version. What there
+is to do is seen by comparing the fingerprint of each kept document with the one that the version's chunks were made at.
+A sync may change a document in the middle; the comparison is repeated until nothing differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from time import monotonic
+from typing import Any
+from zlib import crc32
+
+from include.lore.errors import StoreError
+from include.lore.ingest.write import EntryWriter
+from include.lore.protocols import Embedder, Splitter, Store
+from include.lore.types import IndexVersion
+
+__all__ = ["BuildReport", "Listener", "VersionBuilder", "part_of"]
+
+PASSES = 20
+
+Listener = Callable[[int, int], None]
+"""Is told how many documents are done, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What bringing a version up to date took. `embedded_texts` of `chunks` had no vector yet; `removed` documents
+    were in the version and are kept no longer.
+    """
+
+    version: int
+    documents: int = 0
+    removed: int = 0
+    chunks: int = 0
+    embedding_calls: int = 0
+    embedded_texts: int = 0
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return asdict(self)
+
+
+class VersionBuilder:
+    """Writes the passages of kept documents into one version, the way its recipe says.
+
+    `relatives` are stores of other versions that hold vectors of the same embedder.
+    """
+
+    def __init__(
+        self,
+        version: IndexVersion,
+        store: Store,
+        embedder: Embedder,
+        splitter: Splitter,
+        *,
+        relatives: Sequence[Store] = (),
+    ) -> None:
+        self.version = version
+        self.store = store
+        self._embedder = embedder
+        self._splitter = splitter
+        self._relatives = relatives
+
+    def behind(self, source_id: str | None = None) -> list[str]:
+        """The ids of documents that this version does not hold as they are kept, or holds and should not."""
+        changed, gone = self._differences(source_id, None)
+        return [*changed, *gone]
+
+    def catch_up(
+        self,
+        source_id: str | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        part: tuple[int, int] | None = None,
+        listener: Listener = lambda done, total: None,
+    ) -> BuildReport:
+        """Bring the version up to date: for all documents, those of a source, or those `ids`; in the end none differs.
+
+        `part` (k, n) takes the k-th of n shares of the documents, so that several workers do one each. May be killed
+        and called again. Raises ModelError, StoreError; what was written before stays.
+        """
+        started = monotonic()
+        writer = EntryWriter(self.store, self._embedder, write=self.store.replace_chunks, relatives=self._relatives)
+        removed = done = 0
+        wanted = None if ids is None else set(ids)
+        for _ in range(PASSES):
+            changed, gone = self._differences(source_id, wanted, part)
+            if not changed and not gone:
+                return BuildReport(
+                    version=self.version.number,
+                    documents=len(set(writer.written)),
+                    removed=removed,
+                    chunks=writer.chunks,
+                    embedding_calls=writer.embedding_calls,
+                    embedded_texts=writer.embedded_texts,
+                    seconds=round(monotonic() - started, 3),
+                )
+            if gone:
+                self.store.remove_chunks(gone)
+                removed += len(gone)
+            total = done + len(changed)
+            for document in self.store.documents(ids=list(changed)):
+                writer.add(document, changed[document.id], self._splitter.split(document))
+                done += 1
+                listener(done, total)
+            writer.flush()
+        raise StoreError(
+            f"Version {self.version.number} does not come to rest: documents are changed faster than it is built.",
+            remedy="Run `lore index build` again when no sync is under way.",
+            retryable=True,
+        )
+
+    def _differences(
+        self, source_id: str | None, ids: set[str] | None, part: tuple[int, int] | None = None
+    ) -> tuple[dict[str, str], list[str]]:
+        """The documents to be written, with the fingerprint that each is kept at, and the ids of those to be removed.
+
+        Fingerprints are read before the documents are: text that is newer than its fingerprint is left out by
+        `replace_chunks`, while an older text under a newer fingerprint would pass for it.
+        """
+        held = self.store.fingerprints(source_id)
+        kept = self.store.kept(source_id)
+
+        def mine(name: str) -> bool:
+            return (ids is None or name in ids) and (part is None or part_of(name, part))
+
+        changed = {name: mark for name, mark in kept.items() if held.get(name) != mark and mine(name)}
+        return changed, [name for name in held if name not in kept and mine(name)]
+
+
+def part_of(name: str, part: tuple[int, int]) -> bool:
+    """Whether a document belongs to the k-th of n shares; the same in every process."""
+    number, of = part
+    return crc32(name.encode("utf-8", "surrogatepass")) % of == number
