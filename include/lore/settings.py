@@ -21,6 +21,7 @@ VENDOR_NAMES = {
     "openai_api_key": "OPENAI_API_KEY",
     "cohere_api_key": "COHERE_API_KEY",
     "github_token": "GITHUB_TOKEN",
+    "slack_token": "SLACK_BOT_TOKEN",
 }
 """Keys that are also taken from the variables that the vendors' own tools read."""
 
@@ -54,6 +55,7 @@ class Settings(BaseModel):
         None, description="Token for GitHub, public repositories need none; also GITHUB_TOKEN"
     )
     github_base_url: str = Field("https://api.github.com", description="GitHub's API, or a GitHub Enterprise one")
+    slack_token: SecretStr | None = Field(None, description="Bot token for reading Slack; also SLACK_BOT_TOKEN")
 
     weaviate_url: str | None = Field(None, description="Weaviate's address: http://HOST:PORT, https://HOST")
     weaviate_grpc_host: str | None = Field(None, description="Host of its gRPC port, where it is another one")

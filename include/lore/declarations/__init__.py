@@ -8,7 +8,7 @@ from include.lore.declarations.github import GitHubIssuesDeclaration
 from include.lore.declarations.kinds import KINDS, Declaration
 from include.lore.declarations.load import Declarations, load_declaration, load_declarations
 from include.lore.declarations.site import SiteDeclaration
-from include.lore.declarations.slack import SlackExportDeclaration
+from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
 
 __all__ = [
     "KINDS",
@@ -17,6 +17,7 @@ __all__ = [
     "FilesDeclaration",
     "GitHubIssuesDeclaration",
     "SiteDeclaration",
+    "SlackDeclaration",
     "SlackExportDeclaration",
     "load_declaration",
     "load_declarations",

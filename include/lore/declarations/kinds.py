@@ -10,12 +10,12 @@ from pydantic import Field
 from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration
 from include.lore.declarations.site import SiteDeclaration
-from include.lore.declarations.slack import SlackExportDeclaration
+from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
 
 __all__ = ["KINDS", "Declaration"]
 
 Declaration: TypeAlias = Annotated[
-    FilesDeclaration | SlackExportDeclaration | GitHubIssuesDeclaration | SiteDeclaration,
+    FilesDeclaration | SlackDeclaration | SlackExportDeclaration | GitHubIssuesDeclaration | SiteDeclaration,
     Field(discriminator="kind"),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Literal
 
 from pydantic import Field
@@ -9,7 +10,22 @@ from pydantic import Field
 from include.lore.declarations.base import BaseDeclaration
 from include.lore.declarations.fields import Location, Name, WebAddress
 
-__all__ = ["SlackExportDeclaration"]
+__all__ = ["SlackDeclaration", "SlackExportDeclaration"]
+
+
+class SlackDeclaration(BaseDeclaration):
+    """Channels of a Slack workspace, through its Web API."""
+
+    kind: Literal["slack"] = "slack"
+    channels: tuple[Name, ...] = Field((), description="Names or ids; default: public channels that the app is in")
+    base_url: WebAddress | None = Field(None, description="Slack's API; default: https://slack.com/api")
+    since: date | None = Field(None, description="Only what was said on this day (UTC) or later")
+    look_back_days: int = Field(90, ge=1, le=36_500, description="How far back a sync looks for changes and replies")
+    recheck_days: int = Field(2, ge=0, le=36_500, description="A thread with a reply in these days is read whole again")
+    page_size: int = Field(200, gt=0, le=999, description="Messages asked for in one call")
+    include_bots: bool = False
+    include_files: bool = Field(True, description="Whether the text of snippets and text files is read")
+    max_file_bytes: int = Field(100_000, gt=0, le=10**7, description="A larger file is named only")
 
 
 class SlackExportDeclaration(BaseDeclaration):

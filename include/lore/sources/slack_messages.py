@@ -102,7 +102,7 @@ def read_post(message: Payload, names: Names, bots: Container[str]) -> Post | No
     plain = to_plain(said, names) or " ".join(text.split()) or next((file.plain for file in files if file.plain), "")
     if not plain:
         return None
-    thread, edited = message.get("thread_ts"), as_mapping(message.get("edited")).get("ts")
+    thread, edited = as_text(message.get("thread_ts")), as_text(as_mapping(message.get("edited")).get("ts"))
     return Post(
         ts=ts,
         thread=thread if is_ts(thread) else "",

@@ -1,0 +1,82 @@
+"""What Slack refuses, in words a person can act on."""
+
+from __future__ import annotations
+
+import re
+
+from include.lore.errors import SourceError
+from include.lore.sources.slack_payload import Payload, as_text
+
+__all__ = ["NEXT_RUN", "SET_TOKEN", "SlackError", "endless", "refusal", "strange", "word"]
+
+SET_TOKEN = "Set LORE_SLACK_TOKEN to the Bot User OAuth Token (xoxb-…) from the app's page OAuth & Permissions."  # noqa: S105
+NEXT_RUN = "What was read so far is kept; the next run goes on from there."
+
+
+class SlackError(SourceError):
+    """Slack refused a call with an error `code` that repeating does not help against."""
+
+    def __init__(self, message: str, *, code: str, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.code = code
+
+
+def refusal(asked: str, answer: Payload, *, about: str, app: str) -> SlackError:
+    """The error for an answer that is not ok; `asked` is the call, `about` its channel, `app` the app's name."""
+    code = word(answer.get("error")) or "unknown_error"
+    if code != "missing_scope":
+        return SlackError(f"Slack refuses {asked}: {code}.", code=code, remedy=_remedy(code, about, app))
+    needed, provided = _scopes(answer.get("needed")), _scopes(answer.get("provided"))
+    return SlackError(
+        f"Slack refuses {asked}: the token lacks the scope {needed or '(Slack does not say which)'}; "
+        f"it has {provided or 'none'}.",
+        code=code,
+        remedy=f"Add {needed or 'it'} to the app under OAuth & Permissions, reinstall the app, and set the token anew "
+        "if it changed.",
+    )
+
+
+def endless(method: str, about: str = "") -> SourceError:
+    """The error for a list whose pages do not come to its end."""
+    return SourceError(
+        f"The pages of Slack's {method}{f' for {about}' if about else ''} do not come to their end.",
+        remedy="Nothing is taken for deleted. If it happens again, look at Slack's status page.",
+        retryable=True,
+    )
+
+
+def strange(method: str) -> SourceError:
+    """The error for an answer that is not one of Slack's."""
+    return SourceError(
+        f"{method} answered something else than Slack does.",
+        remedy="Check `base_url`: Slack's API is https://slack.com/api.",
+    )
+
+
+def word(value: object) -> str:
+    """An error code, which is a word; anything else that a server says is not repeated."""
+    text = as_text(value)
+    return text if re.fullmatch(r"[a-z_]{1,60}", text) else ""
+
+
+def _remedy(code: str, about: str, app: str) -> str:
+    place = about or "the channel"
+    match code:
+        case "invalid_auth" | "not_authed" | "token_revoked" | "token_expired" | "account_inactive":
+            return f"The token is wrong, was revoked or has expired. {SET_TOKEN}"
+        case "not_in_channel" if "(archived)" in about:
+            return f"{place} was archived without {app} in it: use a user's token, or unarchive it and invite {app}."
+        case "not_in_channel":
+            return f"Invite {app}: type /invite @{app} in {place}. Or leave it out of `channels`."
+        case "channel_not_found":
+            return f"Check `channels`. If {place} is private, {app} must be invited to it first."
+        case "not_allowed_token_type":
+            return f"This kind of token may not do that. {SET_TOKEN}"
+        case "access_denied" | "no_permission" | "team_access_not_granted" | "org_login_required" | "ekm_access_denied":
+            return "An administrator of the workspace must allow the app to do that."
+    return f"Look up {code} on the page of the method in Slack's documentation."
+
+
+def _scopes(value: object) -> str:
+    text = as_text(value)
+    return text if re.fullmatch(r"[a-z_.:, ]{1,1000}", text) else ""
