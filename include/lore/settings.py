@@ -55,6 +55,9 @@ class Settings(BaseModel):
         None, description="Token for GitHub, public repositories need none; also GITHUB_TOKEN"
     )
     github_base_url: str = Field("https://api.github.com", description="GitHub's API, or a GitHub Enterprise one")
+    github_app_id: str | None = Field(None, description="A GitHub App that takes the place of the token")
+    github_app_private_key: SecretStr | None = Field(None, description="The App's private key, in PEM")
+    github_app_installation_id: str | None = Field(None, description="The App's installation; default: found by itself")
     slack_token: SecretStr | None = Field(None, description="Bot token for reading Slack; also SLACK_BOT_TOKEN")
 
     weaviate_url: str | None = Field(None, description="Weaviate's address: http://HOST:PORT, https://HOST")

@@ -14,6 +14,7 @@ from include.lore.declarations import (
     Declaration,
     FilesDeclaration,
     GitHubIssuesDeclaration,
+    GitHubRepoDeclaration,
     SiteDeclaration,
     SlackDeclaration,
     SlackExportDeclaration,
@@ -28,6 +29,7 @@ from include.lore.types import IndexVersion, Recipe
 if TYPE_CHECKING:
     from include.lore.ingest.baseline import Baseline
     from include.lore.ingest.versions import VersionBuilder
+    from include.lore.sources.github_http import GitHubAccess
     from include.lore.stores.weaviate import WeaviateStore
     from include.lore.stores.weaviate_connection import WeaviateServer
     from include.lore.stores.weaviate_schema import Shape
@@ -293,10 +295,30 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
                 timeout=settings.timeout_seconds,
                 max_retries=settings.max_retries,
             )
+        case GitHubRepoDeclaration():
+            from include.lore.sources.github_repo import GitHubRepoSource
+
+            return GitHubRepoSource(declaration, _github(declaration, settings))
         case SiteDeclaration():
             from include.lore.sources.site import SiteSource
 
             return SiteSource(declaration, timeout=settings.timeout_seconds, max_retries=settings.max_retries)
+
+
+def _github(declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings) -> GitHubAccess:
+    """How to reach the repository: as a GitHub App where one is set, else with the token, else anonymously."""
+    from include.lore.sources.github_app import github_access
+
+    return github_access(
+        base_url=declaration.base_url or settings.github_base_url,
+        repository=declaration.repository,
+        token=_secret(settings.github_token),
+        app_id=settings.github_app_id,
+        app_private_key=_secret(settings.github_app_private_key),
+        app_installation_id=settings.github_app_installation_id,
+        timeout=settings.timeout_seconds,
+        max_retries=settings.max_retries,
+    )
 
 
 def make_sync(

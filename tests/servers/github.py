@@ -1,4 +1,4 @@
-"""A small server that speaks the part of GitHub's REST API that Lore reads: the wire format, paging, limits and faults.
+"""A small server that speaks the part of GitHub's API that Lore reads: wire format, paging, ETags, limits and faults.
 
     with GitHubServer(issues, comments, repository="octo/demo") as github:
         ...  # point a github_issues declaration at github.base_url
@@ -8,15 +8,18 @@ It needs nothing but the standard library, so that examples and DAG tests can st
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from tests.servers.github_tarball import ArchiveServer
 
 Payload = Mapping[str, Any]
 
@@ -26,7 +29,8 @@ class Fault:
     """What goes wrong with the next `times` calls whose path and query contain `match`.
 
     `status`, `headers` and `body` replace the answer; `cut` closes the connection in the middle of the body;
-    `delay` waits so many seconds first. `after` lets that many matching calls pass.
+    `length` is what Content-Length says instead; `delay` waits so many seconds first. `after` lets that many matching
+    calls pass.
     """
 
     match: str = ""
@@ -34,6 +38,7 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     cut: bool = False
+    length: int | None = None
     delay: float = 0.0
     times: int = 1
     after: int = 0
@@ -58,14 +63,30 @@ class Request:
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
+    method: str = "GET"
+    body: Any = None
+    status: int = 200
+    """What it was answered with."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What goes out: `data` as JSON, or bytes as they are. A list is cut into pages."""
+
+    data: object
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+NOT_FOUND = Answer({"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"}, 404)
 
 
 class GitHubServer:
-    """Serves issues and comments of one repository on 127.0.0.1 while the `with` block runs.
+    """Serves issues, comments and files of one repository on 127.0.0.1 while the `with` block runs.
 
     `issues` and `comments` (each with `issue_url` or `issue_number`) stay lists of this object and may be changed
-    while it runs; `token` makes it refuse others; `before` is called with each request's number, from 1, before it
-    is answered.
+    while it runs, as may `files` (path → content; the commit follows from them), which `archives` serves; `token`
+    makes it refuse others; `before` is called with each request's number, from 1, before it is answered.
     """
 
     def __init__(
@@ -74,6 +95,8 @@ class GitHubServer:
         comments: Iterable[Payload] = (),
         *,
         repository: str = "octo/demo",
+        files: Mapping[str, bytes | str] | None = None,
+        archives: ArchiveServer | None = None,
         token: str | None = None,
         faults: Sequence[Fault] = (),
         rate_limit: int = 5000,
@@ -82,6 +105,9 @@ class GitHubServer:
         self.issues = [dict(issue) for issue in issues]
         self.comments = [dict(comment) for comment in comments]
         self.repository = repository
+        self.files = dict(files or {})
+        self.archives = archives
+        self.refs = {"HEAD": "", "main": ""}
         self.token = token
         self.faults = list(faults)
         self.rate_limit = rate_limit
@@ -107,6 +133,16 @@ class GitHubServer:
         """The paths that were asked for, in order."""
         return [request.path for request in self.requests]
 
+    @property
+    def commit(self) -> str:
+        """The hash of the files as they are now."""
+        return hashlib.sha1(repr(sorted(self.files.items())).encode("utf-8", "surrogateescape")).hexdigest()
+
+    @property
+    def calls_used(self) -> int:
+        """How many calls count against the rate limit: those that found nothing changed do not."""
+        return sum(1 for request in self.requests if request.status != 304)
+
     def _take_fault(self, target: str) -> Fault | None:
         for fault in self.faults:
             if fault.match in target and fault.times > 0:
@@ -117,20 +153,34 @@ class GitHubServer:
                 return fault
         return None
 
-    def _answer(self, path: str, query: Mapping[str, str]) -> tuple[int, object]:
-        below = f"/repos/{self.repository}/issues"
-        if path == below:
-            return 200, self._select_issues(query)
-        if path == f"{below}/comments":
-            return 200, self._select_comments(query)
-        if match := re.fullmatch(rf"{re.escape(below)}/(\d+)(/comments)?", path):
+    def _answer(self, request: Request) -> Answer:
+        path, query = request.path, request.query
+        below = f"/repos/{self.repository}"
+        if path == f"{below}/issues":
+            return Answer(self._select_issues(query))
+        if path == f"{below}/issues/comments":
+            return Answer(self._select_comments(query))
+        if match := re.fullmatch(rf"{re.escape(below)}/issues/(\d+)(/comments)?", path):
             number = int(match[1])
             found = [issue for issue in self.issues if issue["number"] == number]
             if found and match[2]:
-                return 200, [c for c in self._select_comments(query) if _issue_number(c) == number]
+                return Answer([c for c in self._select_comments(query) if _issue_number(c) == number])
             if found:
-                return 200, found[0]
-        return 404, {"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"}
+                return Answer(found[0])
+        if path.startswith(f"{below}/commits/"):
+            return self._commit_of(unquote(path.removeprefix(f"{below}/commits/")))
+        if self.archives and path == f"{below}/tarball/{self.commit}":
+            self.archives.hold(self.commit, self.files)
+            place = f"{self.archives.base_url}/{self.repository}/legacy.tar.gz/{self.commit}"
+            return Answer(b"", 302, {"Location": f"{place}?token=ARCHIVE-SECRET"})
+        return NOT_FOUND
+
+    def _commit_of(self, ref: str) -> Answer:
+        if ref not in self.refs:
+            return Answer({"message": f"No commit found for SHA: {ref}", "status": "422"}, 422)
+        commit = self.refs[ref] or self.commit
+        media_type = "application/vnd.github.sha; charset=utf-8"
+        return Answer(commit.encode(), 200, {"Content-Type": media_type, "ETag": f'"{commit}"'})
 
     def _select_issues(self, query: Mapping[str, str]) -> list[Payload]:
         state, since = query.get("state", "open"), query.get("since", "")
@@ -167,27 +217,45 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: a test's output is not a log."""
 
     def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
         github = self.github
         parts = urlsplit(self.path)
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        content = self.rfile.read(int(headers.get("content-length", 0)))
         query = dict(parse_qsl(parts.query))
+        request = Request(parts.path, query, headers, self.command, json.loads(content) if content else None)
         with github._lock:
-            github.requests.append(Request(parts.path, query, {k.lower(): v for k, v in self.headers.items()}))
+            github.requests.append(request)
             count = len(github.requests)
             if github.before:
                 github.before(count)
             fault = github._take_fault(self.path)
-            status, data = github._answer(parts.path, query)
-        headers = {
+            answer = github._answer(request)
+        if github.token and headers.get("authorization") != f"Bearer {github.token}":
+            answer = Answer({"message": "Bad credentials", "status": "401"}, 401)
+        sent = {
             "x-ratelimit-limit": str(github.rate_limit),
             "x-ratelimit-remaining": str(max(0, github.rate_limit - count)),
             "x-ratelimit-reset": str(int(time.time()) + 3600),
         }
-        if github.token and self.headers.get("Authorization") != f"Bearer {github.token}":
-            status, data = 401, {"message": "Bad credentials", "status": "401"}
+        data = answer.data
         if isinstance(data, list):
             data, link = self._page(parts.path, query, data)
-            headers |= {"Link": link} if link else {}
-        self._send(status, headers, json.dumps(data).encode(), fault)
+            sent |= {"Link": link} if link else {}
+        body = data if isinstance(data, bytes) else json.dumps(data).encode()
+        status = answer.status
+        if status == 200 and self.command == "GET":
+            sent["ETag"] = f'W/"{hashlib.sha256(body + sent.get("Link", "").encode()).hexdigest()}"'
+        sent |= answer.headers
+        if status == 200 and headers.get("if-none-match") == sent.get("ETag", ""):
+            status, body = 304, b""
+        github.requests[count - 1] = replace(request, status=fault.status or status if fault else status)
+        self._send(status, sent, body, fault)
 
     def _page(self, path: str, query: Mapping[str, str], rows: list[Payload]) -> tuple[list[Payload], str]:
         size = min(100, int(query.get("per_page", 30)))
@@ -212,11 +280,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(status)
             for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
+            length = len(body) if fault is None or fault.length is None else fault.length
+            self.send_header("Content-Length", str(length))
             self.end_headers()
             self.wfile.write(body[: len(body) // 2] if cut else body)
             self.wfile.flush()
-            self.close_connection = self.close_connection or cut
+            self.close_connection = self.close_connection or cut or length != len(body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client had enough
 

@@ -1,17 +1,24 @@
-"""A tarball as GitHub makes it: gzipped, a comment with the commit, one folder at the top."""
+"""Tarballs as GitHub makes them, and the other host that serves them, as codeload.github.com does."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import tarfile
+import threading
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+from urllib.parse import urlsplit
 
-__all__ = ["tarball"]
+__all__ = ["ArchiveServer", "tarball"]
 
 
 def tarball(files: Mapping[str, bytes | str], commit: str = "0123456789abcdef" * 2 + "01234567") -> bytes:
-    """The files by path, packed as `git archive` does; the same files give the same bytes."""
+    """The files by path, packed as `git archive` does: a comment with the commit, one folder at the top.
+
+    The same files give the same bytes.
+    """
     top, out = f"octo-demo-{commit[:7]}", io.BytesIO()
     headers = {"comment": commit}
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, pax_headers=headers) as tar:
@@ -29,3 +36,58 @@ def tarball(files: Mapping[str, bytes | str], commit: str = "0123456789abcdef" *
             info.size = len(data)
             tar.addfile(info, io.BytesIO(data))
     return gzip.compress(out.getvalue(), mtime=0)
+
+
+class ArchiveServer:
+    """Serves the tarballs that it was given on 127.0.0.1 while the `with` block runs.
+
+    `broken` holds what to send instead, one for each of the next calls: bytes as the body, which the connection's end
+    cuts where Content-Length promises more, or a status.
+    """
+
+    def __init__(self) -> None:
+        self.broken: list[bytes | int] = []
+        self.requests: list[dict[str, str]] = []
+        """The headers of each call, and its target as `path`."""
+        self._held: dict[str, bytes] = {}
+
+    def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"archives": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self.host = f"127.0.0.1:{self._server.server_address[1]}"
+        self.base_url = f"http://{self.host}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+    def hold(self, commit: str, files: Mapping[str, bytes | str]) -> None:
+        """Have the tarball of a commit ready."""
+        self._held[commit] = tarball(files, commit)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    archives: ArchiveServer
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: a test's output is not a log."""
+
+    def do_GET(self) -> None:
+        archives = self.archives
+        archives.requests.append({name.lower(): value for name, value in self.headers.items()} | {"path": self.path})
+        whole = archives._held.get(urlsplit(self.path).path.rpartition("/")[2], b"")
+        instead = archives.broken.pop(0) if archives.broken else None
+        self.send_response(instead if isinstance(instead, int) else 200)
+        self.send_header("Content-Type", "application/x-gzip")
+        body = b"" if isinstance(instead, int) else whole if instead is None else instead
+        self.send_header("Content-Length", "0" if isinstance(instead, int) else str(max(len(whole), len(body))))
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = self.close_connection or instead is not None

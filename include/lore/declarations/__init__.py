@@ -4,7 +4,7 @@ A file for each family of kinds; `kinds` registers them, `load` reads the files,
 """
 
 from include.lore.declarations.files import FilesDeclaration
-from include.lore.declarations.github import GitHubIssuesDeclaration
+from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
 from include.lore.declarations.kinds import KINDS, Declaration
 from include.lore.declarations.load import Declarations, load_declaration, load_declarations
 from include.lore.declarations.site import SiteDeclaration
@@ -16,6 +16,7 @@ __all__ = [
     "Declarations",
     "FilesDeclaration",
     "GitHubIssuesDeclaration",
+    "GitHubRepoDeclaration",
     "SiteDeclaration",
     "SlackDeclaration",
     "SlackExportDeclaration",

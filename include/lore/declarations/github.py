@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from include.lore.declarations.base import BaseDeclaration
 from include.lore.declarations.fields import Name, WebAddress
 
-__all__ = ["GitHubIssuesDeclaration"]
+__all__ = ["GitHubIssuesDeclaration", "GitHubRepoDeclaration"]
+
+
+def _ref(value: str) -> str:
+    if not re.fullmatch(r"[^\s~^:?*\[\\\x00-\x1f\x7f]+", value) or ".." in value or value.startswith(("/", "-")):
+        raise ValueError("is no name of a branch, tag or commit")
+    return value.removesuffix("/")
+
+
+Repository: TypeAlias = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-]$", description="OWNER/NAME")
+]
+ApiAddress: TypeAlias = Annotated[
+    WebAddress | None, Field(description="GitHub Enterprise's API; default: LORE_GITHUB_BASE_URL")
+]
+
+
+class GitHubRepoDeclaration(BaseDeclaration):
+    """The documents of one repository at a branch, tag or commit and, when asked, its code."""
+
+    kind: Literal["github_repo"] = "github_repo"
+    repository: Repository
+    base_url: ApiAddress = None
+    ref: Annotated[str, AfterValidator(_ref)] | None = Field(
+        None, description="A branch, tag or commit; default: the default branch"
+    )
+    include: tuple[Name, ...] = Field((), description="Globs; default: every document, and with `code` all code")
+    exclude: tuple[Name, ...] = Field((), description="Globs of what is left out")
+    code: bool = Field(False, description="Whether source code is read, a document for each function and class")
+    max_bytes: int = Field(5_000_000, gt=0, le=10**9, description="A larger file is reported as failed, not read")
+    max_total_bytes: int = Field(
+        2_000_000_000, gt=0, le=10**12, description="A repository that unpacks to more is not read"
+    )
 
 
 class GitHubIssuesDeclaration(BaseDeclaration):
     """Issues and pull requests of one repository, with their comments."""
 
     kind: Literal["github_issues"] = "github_issues"
-    repository: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-]$", description="OWNER/NAME"
-    )
-    base_url: WebAddress | None = Field(None, description="GitHub Enterprise's API; default: LORE_GITHUB_BASE_URL")
+    repository: Repository
+    base_url: ApiAddress = None
     state: Literal["all", "open", "closed"] = "all"
     labels: tuple[Name, ...] = Field((), description="Only issues that carry all of these")
     since: date | None = Field(None, description="Only issues that were updated on this day or later")

@@ -8,14 +8,19 @@ from typing import Annotated, TypeAlias, get_args
 from pydantic import Field
 
 from include.lore.declarations.files import FilesDeclaration
-from include.lore.declarations.github import GitHubIssuesDeclaration
+from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
 from include.lore.declarations.site import SiteDeclaration
 from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
 
 __all__ = ["KINDS", "Declaration"]
 
 Declaration: TypeAlias = Annotated[
-    FilesDeclaration | SlackDeclaration | SlackExportDeclaration | GitHubIssuesDeclaration | SiteDeclaration,
+    FilesDeclaration
+    | SlackDeclaration
+    | SlackExportDeclaration
+    | GitHubIssuesDeclaration
+    | GitHubRepoDeclaration
+    | SiteDeclaration,
     Field(discriminator="kind"),
 ]
 

@@ -1,0 +1,170 @@
+"""The documents that the files of an unpacked repository make."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from include.lore.convert import FORMATS, format_of, resolve_includes
+from include.lore.convert.formats import CODE_PREFIX
+from include.lore.declarations import GitHubRepoDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.github_archive import Archive
+from include.lore.sources.github_code import Unit, file_units
+from include.lore.sources.github_links import RepositoryLinks, encode_path
+from include.lore.sources.globs import PathFilter
+from include.lore.types import Document, Failure
+
+__all__ = ["RepositoryFiles"]
+
+DOCUMENTS = frozenset(name for name in FORMATS if not name.startswith(CODE_PREFIX)) - {"xml"}
+"""The formats of documentation; XML in a repository is configuration."""
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+LONGEST_POINTER = 1_024
+LONGEST_LINE = 5_000
+"""Code with a longer line was written by no person."""
+SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
+NAMED = 10
+
+logger = logging.getLogger(__name__)
+
+
+class RepositoryFiles:
+    """What a declaration takes of a repository: documents named SOURCE:PATH, and units of code SOURCE:PATH#NAME.
+
+    Hidden files and folders are left out, as are links, submodules, Git LFS pointers and minified code; what may be
+    missed is named in the log.
+    """
+
+    def __init__(self, declaration: GitHubRepoDeclaration, archive: Archive, web_url: str) -> None:
+        self._declaration = declaration
+        self._archive = archive
+        self._chosen = PathFilter(declaration.include, declaration.exclude)
+        self._links = RepositoryLinks(web_url, declaration.ref or "HEAD", archive.paths())
+        self._pointers: list[str] = []
+        self._minified: list[str] = []
+
+    def documents(self) -> Iterator[Document | Failure]:
+        """Every document in the order of paths; a file that is too large is a failure.
+
+        Raises SourceError when the declaration takes none of the files, rather than let all seem deleted.
+        """
+        paths = [path for path in self._archive.paths() if self._wanted(path)]
+        if not paths:
+            raise SourceError(
+                f"No file of {self._declaration.repository} is one that {self._declaration.id} could take.",
+                remedy="Check `ref`, `include`, `exclude`, and `code` if it is code that you want.",
+            )
+        for path in paths:
+            yield from self._read(path)
+        self._note("submodules", self._submodules())
+        self._note("Git LFS pointers", self._pointers)
+        self._note("minified files", self._minified)
+
+    def _wanted(self, path: str) -> bool:
+        name = format_of(path) or ""
+        known = name in DOCUMENTS or (self._declaration.code and name.startswith(CODE_PREFIX))
+        hidden = any(part.startswith(".") for part in path.split("/"))
+        return known and not hidden and self._chosen(path)
+
+    def _read(self, path: str) -> Iterator[Document | Failure]:
+        limit = self._declaration.max_bytes
+        if self._archive.size(path) > limit:
+            reason = f"It is larger than max_bytes, {limit:,} bytes. Exclude it, or raise the limit."
+            yield Failure(self._document_id(path), reason)
+            return
+        data = self._archive.read(path)
+        format_name = format_of(path) or ""
+        if len(data) <= LONGEST_POINTER and data.startswith(LFS_POINTER):
+            self._pointers.append(path)
+        elif format_name.startswith(CODE_PREFIX):
+            yield from self._code(path, data, format_name)
+        else:
+            yield self._page(path, data, format_name)
+
+    def _page(self, path: str, data: bytes, format_name: str) -> Document:
+        """A page; bytes that are not UTF-8 are left to conversion, which finds the charset."""
+        text = _decoded(data)
+        if text is None or format_name not in ("markdown", "mdx", "rst"):
+            return self._document(path, "", data, format_name)
+        if format_name == "rst":
+            text = self._links.rst(resolve_includes(text, encode_path(path), self._included), path)
+        else:
+            text = self._links.markdown(text, path)
+        return self._document(path, text, None, format_name)
+
+    def _included(self, path: str) -> str | None:
+        if path not in self._archive:
+            return None
+        return self._archive.read(path, self._declaration.max_bytes).decode("utf-8-sig", "replace")
+
+    def _code(self, path: str, data: bytes, format_name: str) -> Iterator[Document]:
+        text = _decoded(data)
+        if text is None:
+            yield self._document(path, "", data, format_name)
+        elif any(len(line) > LONGEST_LINE for line in text.split("\n")):
+            self._minified.append(path)
+        elif text.strip():
+            language = "tsx" if path.lower().endswith(".tsx") else format_name.removeprefix(CODE_PREFIX)
+            for unit in file_units(text, language):
+                if unit.text.strip():
+                    yield self._unit(path, unit, format_name)
+
+    def _unit(self, path: str, unit: Unit, format_name: str) -> Document:
+        if not unit.name:
+            return self._document(path, unit.text, None, format_name, title=_shown(path))
+        return Document(
+            id=f"{self._document_id(path)}#{quote(unit.name, safe='')}",
+            source_id=self._declaration.id,
+            url=self._links.page(path, (unit.first, unit.last)),
+            title=f"{unit.name} in {_shown(path)}",
+            text=unit.text,
+            format=format_name,
+            metadata=self._metadata(path) | {"symbol": unit.name, "symbol_kind": unit.kind},
+            audiences=self._declaration.audiences,
+        )
+
+    def _document(self, path: str, text: str, data: bytes | None, format_name: str, title: str = "") -> Document:
+        return Document(
+            id=self._document_id(path),
+            source_id=self._declaration.id,
+            url=self._links.page(path),
+            title=title,
+            text=text,
+            format=format_name,
+            metadata=self._metadata(path),
+            audiences=self._declaration.audiences,
+            data=data if data is not None or text else b"",
+        )
+
+    def _metadata(self, path: str) -> dict[str, str]:
+        return {"repository": self._declaration.repository, "path": encode_path(path)}
+
+    def _document_id(self, path: str) -> str:
+        return f"{self._declaration.id}:{encode_path(path)}"
+
+    def _submodules(self) -> list[str]:
+        """A submodule is an empty folder in the archive; its own repository can be declared by itself."""
+        if ".gitmodules" not in self._archive:
+            return []
+        text = self._archive.read(".gitmodules", self._declaration.max_bytes).decode("utf-8", "replace")
+        return [path for path in SUBMODULE.findall(text) if self._chosen(f"{path}/any.md")]
+
+    def _note(self, what: str, paths: list[str]) -> None:
+        if paths:
+            more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+            named = ", ".join(encode_path(path) for path in paths[:NAMED])
+            logger.warning("%s leaves out %d %s: %s%s.", self._declaration.id, len(paths), what, named, more)
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "replace").decode()
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
