@@ -70,6 +70,9 @@ class RecordingIndex:
         self.calls.append((vector is not None, alpha))
         return self.hits
 
+    def snapshot(self) -> RecordingIndex:
+        return self
+
 
 @pytest.mark.parametrize(
     ("stage", "expected"), [("keyword", (False, 0.0)), ("vector", (True, 1.0)), ("hybrid", (True, 0.3))]

@@ -46,7 +46,7 @@ def report_lines(verdict: Verdict, *, shown: int = MOST_SHOWN) -> list[str]:
         lines += ["", _count(title, outcomes, verdict)]
         for outcome in outcomes[:shown]:
             lines.append(f"  {_movement(outcome)}  {_cut(outcome.question, MAX_QUESTION)}")
-            lines.append(f"{'':22}{_expected(outcome)}")
+            lines.append(f"{'':28}{_expected(outcome)}")
         lines += _more(len(outcomes) - shown)
     if verdict.left_out:
         lines += ["", _left_out(verdict)]
