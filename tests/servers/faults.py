@@ -92,12 +92,13 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 @contextmanager
 def failing_rest(status: int, *, path: str = "/v1/") -> Iterator[str]:
-    """The URL of a server that gives its version, and this status for every other path that begins so."""
+    """The URL of a server that gives its version and an alias, and this status for every other path that begins so."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            wrong = self.path.startswith(path) and (path != "/v1/" or self.path != "/v1/meta")
-            body = {"error": [{"message": "as the test asks"}]} if wrong else {"version": "1.39.0"}
+            wrong = status != 200 and self.path.startswith(path) and (path != "/v1/" or self.path != "/v1/meta")
+            right = {"version": "1.39.0", "alias": "LoreChunks", "class": "LoreChunks_1"}
+            body = {"error": [{"message": "as the test asks"}]} if wrong else right
             data = json.dumps(body).encode()
             self.send_response(status if wrong else 200)
             self.send_header("Content-Type", "application/json")

@@ -35,6 +35,7 @@ def reader_key(weaviate_index: Address) -> Iterator[str]:
     rights = [
         Permissions.collections(collection=below, read_config=True),
         Permissions.data(collection=below, read=True),
+        Permissions.alias(alias=below, collection=below, read=True),
     ]
     with key_with(weaviate_index, rights) as key:
         yield key
@@ -49,7 +50,7 @@ def writer_key(weaviate_index: Address) -> Iterator[str]:
     rights = [
         Permissions.collections(collection=below, create_collection=True, read_config=True, delete_collection=True),
         Permissions.data(collection=below, create=True, read=True, update=True, delete=True),
-        Permissions.alias(alias=below, collection=below, create=True, read=True),
+        Permissions.alias(alias=below, collection=below, create=True, read=True, update=True),
     ]
     with key_with(weaviate_index, rights) as key:
         yield key

@@ -19,24 +19,33 @@ from include.lore.stores.weaviate import WeaviateStore
 from include.lore.stores.weaviate_connection import WeaviateServer
 from include.lore.stores.weaviate_rows import Row, insert
 from include.lore.stores.weaviate_schema import Shape
-from include.lore.types import Counts, SourceState
-from tests.contracts.store import DIMENSIONS, StoreContract, embed, held, make_entry, texts
+from include.lore.stores.weaviate_versions import WeaviateVersions
+from include.lore.types import Counts, Recipe, SourceState
+from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
 from tests.servers.weaviate import WRITER, Address, client_of, names_at, remove
 
 pytestmark = pytest.mark.xdist_group("weaviate")
 
 
-def open_at(address: Address, **changes: object) -> WeaviateStore:
-    options = {"embedder_name": "fake:words", "dimensions": DIMENSIONS, "prefix": address.prefix}
-    return WeaviateStore(address.server, **(options | changes))  # type: ignore[arg-type]
+def open_at(address: Address, recipe: Recipe = RECIPE, **options: object) -> WeaviateStore:
+    return WeaviateStore(address.server, recipe, prefix=address.prefix, **options)  # type: ignore[arg-type]
 
 
-def open_store(address: str) -> WeaviateStore:
-    return open_at(Address.parse(address))
+def versions_at(address: Address, **options: object) -> WeaviateVersions:
+    return WeaviateVersions(address.server, prefix=address.prefix, **options)  # type: ignore[arg-type]
+
+
+def open_store(address: str, recipe: Recipe = RECIPE) -> WeaviateStore:
+    return open_at(Address.parse(address), recipe)
+
+
+def open_versions(address: str) -> WeaviateVersions:
+    return versions_at(Address.parse(address))
 
 
 class TestWeaviateStore(StoreContract):
     opener = "tests.stores.test_weaviate:open_store"
+    versions_opener = "tests.stores.test_weaviate:open_versions"
 
     @pytest.fixture
     def address(self, weaviate_index: Address) -> str:
@@ -65,7 +74,7 @@ def test_importing_the_store_loads_neither_the_client_nor_numpy() -> None:
 @pytest.mark.parametrize("url", ["", "host", "ftp://host", "http://", "http://host:port", "http://host/path"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="LORE_WEAVIATE_URL"):
-        WeaviateStore(WeaviateServer(url), embedder_name="fake:words", dimensions=DIMENSIONS)
+        WeaviateStore(WeaviateServer(url), RECIPE)
 
 
 @pytest.mark.parametrize(("name", "dimensions"), [("other:model", DIMENSIONS), ("fake:words", 32)])
@@ -73,12 +82,12 @@ def test_an_index_of_another_embedder_is_refused_and_left_alone(
     weaviate_index: Address, name: str, dimensions: int
 ) -> None:
     entry = make_entry("a", ["text"])
-    other = {"embedder_name": name, "dimensions": dimensions}
-    early = open_at(weaviate_index, **other)  # there is nothing yet to disagree with
+    other = Recipe(name, dimensions)
+    early = open_at(weaviate_index, other)  # there is nothing yet to disagree with
     open_at(weaviate_index).replace([entry])
     with pytest.raises(IndexMismatchError) as caught:
-        open_at(weaviate_index, **other)
-    for part in ("fake:words", name, str(DIMENSIONS), str(dimensions), "LORE_WEAVIATE_PREFIX", "lore sync --all"):
+        open_at(weaviate_index, other)
+    for part in ("fake:words", name, str(DIMENSIONS), str(dimensions), "LORE_EMBEDDER", "lore index build"):
         assert part in str(caught.value)
     with pytest.raises(IndexMismatchError):
         early.replace([make_entry("b", [])])
@@ -101,6 +110,7 @@ def test_index_and_quantization_are_what_was_set(weaviate_index: Address, index:
         with pytest.raises(IndexMismatchError) as caught:
             differing.replace([entry])
         assert f"vector index is {index}" in str(caught.value) or f"quantization is {quantization}" in str(caught.value)
+        assert "lore index build" in caught.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -171,10 +181,11 @@ def test_several_that_make_the_index_at_once_make_one(weaviate_index: Address) -
 def test_an_index_that_is_removed_meanwhile_is_made_again(weaviate_index: Address) -> None:
     entry, reader, writer = make_entry("a", ["text"]), open_at(weaviate_index), open_at(weaviate_index)
     writer.replace([entry])
-    assert reader.count() == Counts(1, 1, 1)
+    asking = reader.snapshot()
+    assert reader.count() == asking.count() == Counts(1, 1, 1)
     remove(weaviate_index)
     with pytest.raises(StoreError) as caught:
-        reader.count()
+        asking.count()
     assert caught.value.retryable
     assert reader.count() == Counts(0, 0, 0)
     writer.replace([entry])
@@ -208,7 +219,7 @@ def test_a_document_that_the_server_does_not_take_is_named_and_the_others_are_st
     assert "fake:huge" in str(caught.value)
     assert "fake:other" not in str(caught.value)
     assert not caught.value.retryable
-    assert store.fingerprints("fake") == {"fake:good": "1", "fake:other": "1", "fake:huge": "1"}
+    assert store.fingerprints("fake") == {"fake:good": "1", "fake:other": "1", "fake:huge": ""}
     assert "was small" in [chunk.text for chunk in store.chunks("fake:huge")]
 
 

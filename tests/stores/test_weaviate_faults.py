@@ -15,7 +15,7 @@ from include.lore.errors import ConfigurationError, LoreError, StoreError
 from include.lore.stores.weaviate import WeaviateStore
 from include.lore.stores.weaviate_connection import WeaviateServer
 from include.lore.types import Counts
-from tests.contracts.store import DIMENSIONS, embed, held, make_entry
+from tests.contracts.store import RECIPE, embed, held, make_entry
 from tests.servers.faults import Proxy, answering, failing_grpc, failing_rest
 from tests.servers.weaviate import Address, Process
 from tests.stores.test_weaviate import open_at
@@ -27,7 +27,7 @@ SECRET = "the-secret-key"
 
 def open_on(url: str, grpc_port: int = 1, timeout: float = 1.0, api_key: str | None = SECRET) -> WeaviateStore:
     server = WeaviateServer(url, grpc_port=grpc_port, api_key=api_key, timeout=timeout)
-    return WeaviateStore(server, embedder_name="fake:words", dimensions=DIMENSIONS)
+    return WeaviateStore(server, RECIPE)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The server store: Weaviate through its own client over gRPC, shared by threads, processes and machines.
 
 No lock keeps writers apart: object ids follow from what is stored, so that writing the same again changes nothing. A
-replacement is written in this order, so that a kill between any two steps is healed by writing it again: documents with
-an empty fingerprint, new chunks, the removal of old chunks, documents with their fingerprints.
+replacement is written in this order, so that a kill between any two steps is healed by writing it again: marks with an
+empty fingerprint, documents, new chunks, the removal of old chunks, marks with their fingerprints.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import TYPE_CHECKING
 
 from include.lore.errors import StoreError
+from include.lore.stores import weaviate_read
 from include.lore.stores.checks import check_entries, check_query
+from include.lore.stores.manifest import Manifest
 from include.lore.stores.schema import clean, slices, state_value, to_state
-from include.lore.stores.weaviate_collections import WeaviateIndex
+from include.lore.stores.weaviate_collections import SOURCE, Collections, WeaviateIndex
 from include.lore.stores.weaviate_connection import WeaviateConnection, WeaviateServer
-from include.lore.stores.weaviate_rows import IDS_IN_A_CONDITION, PAGE, Refused, Row, by_ids, equal, insert, report
+from include.lore.stores.weaviate_make import make_index
+from include.lore.stores.weaviate_rows import Refused, by_ids, report
 from include.lore.stores.weaviate_schema import (
     CHUNK_PROPERTIES,
     DOCUMENT_PROPERTIES,
-    VECTOR_NAME,
+    SCHEMA_NUMBER,
     Shape,
     document_properties,
     key_of,
@@ -29,47 +33,85 @@ from include.lore.stores.weaviate_schema import (
     to_document,
 )
 from include.lore.stores.weaviate_search import search
-from include.lore.stores.weaviate_write import chunk_rows, remove_documents, replace_documents, source_rows
-from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, SourceState
+from include.lore.stores.weaviate_write import remove_chunks, remove_documents, replace_chunks, replace_documents
+from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Recipe, SourceState
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from include.lore.types import Vector
 
 DOCUMENTS_IN_A_WRITE = 128
 DOCUMENTS_IN_A_PAGE = 64
-SOURCE = "source:"
 DEFAULT_PREFIX = "Lore"
 DEFAULT_SHAPE = Shape()
 
 
 class WeaviateStore:
-    """A `Store` on a Weaviate server. Nothing is made there before the first write.
+    """A `Store` on a Weaviate server. Nothing is made there before the first write, which makes version 1.
 
-    Collections are named `prefix` and "Documents", "State" and "Chunks_1", with the alias "Chunks". Words of the title
-    count `title_weight` times more. Raises ConfigurationError for an address that is none, StoreError for a server
-    that cannot be read, IndexMismatchError for an index of another embedder or layout, all at once.
+    It reads and writes the version that fits the `recipe` (a recipe without a splitter reads only), see
+    `Manifest.fitting`; or the one of that `number`. Which is live is asked anew in every call, but for a `snapshot`.
+    Names of collections begin with `prefix`; words of the title count `title_weight` times more; collections are laid
+    out by the recipe's choices, else by `shape`. Raises ConfigurationError for an address that is none, StoreError for
+    a server that cannot be read, IndexMismatchError when no version fits or one is laid out otherwise, all at once.
     """
 
     def __init__(
         self,
         server: WeaviateServer,
+        recipe: Recipe,
         *,
-        embedder_name: str,
-        dimensions: int,
+        number: int | None = None,
         prefix: str = DEFAULT_PREFIX,
         shape: Shape = DEFAULT_SHAPE,
         title_weight: float = 0.0,
     ) -> None:
-        self._dimensions = dimensions
+        self._recipe = recipe
+        self._number = number
+        self._pinned: Collections | None = None
+        self._shape = shape.chosen_by(recipe)
         self._title_weight = title_weight
         self._connection = WeaviateConnection(server)
-        self._index = WeaviateIndex(
-            self._connection, prefix=prefix, embedder_name=embedder_name, dimensions=dimensions, shape=shape
-        )
+        self._index = WeaviateIndex(self._connection, prefix=prefix)
         with self._errors("open"):
-            self._index.collections()
+            self._read()
+
+    def _version(self, manifest: Manifest) -> IndexVersion:
+        if self._number is not None:
+            return manifest.version(self._number)
+        version = manifest.fitting(self._recipe, SCHEMA_NUMBER)
+        if version is None:
+            raise manifest.mismatch(self._index.where, self._recipe, SCHEMA_NUMBER)
+        return version
+
+    def _read(self) -> Collections | None:
+        """The collections to read; None where nothing was written yet."""
+        if self._pinned is not None:
+            return self._pinned
+        manifest = self._index.manifest()
+        return self._index.collections(self._version(manifest)) if manifest else None
+
+    def _write(self) -> tuple[Manifest, Collections]:
+        """The collections to write, made where there are none."""
+        manifest = self._index.manifest() or make_index(self._index, self._recipe, self._shape)
+        return manifest, self._index.writing(manifest, self._version(manifest), self._shape)
 
     # ------------------------------------------------------------------------------------------------------ reading
+
+    def snapshot(self) -> WeaviateStore:
+        """See `Index.snapshot`. It asks two small questions; what is then searched through it asks none more."""
+        if self._pinned is not None:
+            return self
+        with self._errors("open"):
+            manifest = self._index.manifest()
+            if manifest is None:
+                return self
+            version = self._version(manifest)
+            collections = self._index.collections(version)
+        held = copy(self)
+        held._number, held._pinned = version.number, collections
+        return held
 
     def search(
         self,
@@ -81,11 +123,11 @@ class WeaviateStore:
         audiences: Sequence[str] = (PUBLIC,),
     ) -> list[Hit]:
         """See `Index.search`. Keyword search is Weaviate's BM25 over our stems of title, headings and text."""
-        check_query(vector, alpha, self._dimensions)
+        check_query(vector, alpha, self._recipe.dimensions)
         if limit <= 0 or not audiences:
             return []
         with self._errors("search"):
-            held = self._index.collections()
+            held = self._read()
             if held is None:
                 return []
             weight = self._title_weight
@@ -94,7 +136,7 @@ class WeaviateStore:
     def document(self, document_id: str) -> Document | None:
         """See `Index.document`."""
         with self._errors("read"):
-            held = self._index.collections()
+            held = self._read()
             if held is None:
                 return None
             row = held.documents.query.fetch_object_by_id(
@@ -105,75 +147,55 @@ class WeaviateStore:
     def chunks(self, document_id: str) -> list[Chunk]:
         """See `Store.chunks`."""
         with self._errors("read"):
-            held = self._index.collections()
-            if held is None:
-                return []
-            rows = chunk_rows(held, [document_id], CHUNK_PROPERTIES)
+            held = self._read()
+            rows = weaviate_read.chunk_rows(held, [document_id], CHUNK_PROPERTIES) if held else ()
             return sorted((to_chunk(row.properties) for row in rows), key=lambda chunk: (chunk.position, chunk.id))
 
     def count(self, source_id: str | None = None) -> Counts:
         """See `Index.count`."""
-        from weaviate.classes.aggregate import Metrics
-
         with self._errors("count"):
-            held = self._index.collections()
-            if held is None:
-                return Counts(0, 0, 0)
-            where = None if source_id is None else equal("source_id", [clean(source_id)])
-            recorded = Metrics("chunk_count").integer(sum_=True)
-            documents = held.documents.aggregate.over_all(filters=where, total_count=True, return_metrics=recorded)
-            chunks = held.chunks.aggregate.over_all(filters=where, total_count=True)
-            total = documents.properties["chunk_count"].sum_ if documents.total_count else 0
-            return Counts(documents.total_count or 0, chunks.total_count or 0, int(total or 0))
+            held = self._read()
+            return weaviate_read.count(held, source_id) if held else Counts(0, 0, 0)
 
-    def fingerprints(self, source_id: str) -> dict[str, str]:
+    def kept(self, source_id: str | None = None) -> dict[str, str]:
+        """See `Store.kept`."""
+        with self._errors("read"):
+            held = self._read()
+            return weaviate_read.fingerprints(held.documents, source_id) if held else {}
+
+    def fingerprints(self, source_id: str | None = None) -> dict[str, str]:
         """See `Store.fingerprints`."""
         with self._errors("read"):
-            held = self._index.collections()
-            if held is None:
-                return {}
-            rows = source_rows(held, source_id, ["document_id", "source_id", "fingerprint"])
-            return {row.properties["document_id"]: row.properties.get("fingerprint") or "" for row in rows}
+            held = self._read()
+            return weaviate_read.fingerprints(held.marks, source_id) if held else {}
 
     def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:
-        """See `Store.vectors_for`. A hash may be that of many chunks, so ask until every one that is known was seen."""
-        import numpy as np
-
-        found: dict[str, Vector] = {}
+        """See `Store.vectors_for`."""
         with self._errors("read"):
-            held = self._index.collections()
-            if held is None:
-                return {}
-            for piece in slices(list(dict.fromkeys(hashes)), IDS_IN_A_CONDITION):
-                missing, full = list(piece), True
-                while missing and full:
-                    rows = held.chunks.query.fetch_objects(
-                        filters=equal("content_hash", missing),
-                        limit=IDS_IN_A_CONDITION,
-                        include_vector=[VECTOR_NAME],
-                        return_properties=["content_hash"],
-                    ).objects
-                    for row in rows:
-                        found[row.properties["content_hash"]] = np.array(row.vector[VECTOR_NAME], dtype=np.float32)
-                    missing, full = [name for name in missing if name not in found], len(rows) == IDS_IN_A_CONDITION
-        return found
+            held = self._read()
+            return weaviate_read.vectors_for(held, hashes) if held else {}
 
-    def documents(self, source_id: str | None = None) -> Iterator[Document]:
+    def chunk_ids(self, document_ids: Sequence[str]) -> dict[str, list[str]]:
+        """See `Store.chunk_ids`."""
+        with self._errors("read"):
+            held = self._read()
+            return weaviate_read.chunk_ids(held, document_ids) if held else {}
+
+    def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
         """See `Store.documents`. The texts are read page by page."""
         with self._errors("read"):
-            held = self._index.collections()
+            held = self._read()
             if held is None:
                 return
-            names = ["document_id", "source_id"]
-            if source_id is None:
-                rows = held.documents.iterator(return_properties=names, cache_size=PAGE)
+            if ids is None:
+                rows = weaviate_read.source_rows(held.documents, source_id, ["source_id"])
+                keys = [row.uuid for row in rows]
             else:
-                rows = source_rows(held, source_id, names)
-            ids = [row.uuid for row in rows]
-        for page in slices(ids, DOCUMENTS_IN_A_PAGE):
+                keys = [key_of(name) for name in dict.fromkeys(map(clean, ids))]
+        for page in slices(keys, DOCUMENTS_IN_A_PAGE):
             with self._errors("read"):
                 found = [to_document(row.properties) for row in by_ids(held.documents, page, DOCUMENT_PROPERTIES)]
-            yield from found
+            yield from (one for one in found if source_id is None or one.source_id == clean(source_id))
 
     def state(self, source_id: str) -> SourceState | None:
         """See `Store.state`."""
@@ -182,11 +204,8 @@ class WeaviateStore:
     def states(self) -> dict[str, SourceState]:
         """See `Store.states`."""
         with self._errors("read"):
-            held = self._index.collections()
-            if held is None:
-                return {}
-            rows = [row.properties for row in held.state.iterator(return_properties=["key", "value"])]
-        states = (to_state(json.loads(row["value"])) for row in rows if row["key"].startswith(SOURCE))
+            values = [row["value"] for row in self._index.entries(SOURCE)] if self._read() else []
+        states = (to_state(json.loads(value)) for value in values)
         return {clean(state.source_id): state for state in states}
 
     # ------------------------------------------------------------------------------------------------------ writing
@@ -196,35 +215,58 @@ class WeaviateStore:
 
         When the server refuses single objects, the other documents are completed and the error names these.
         """
-        check_entries(entries, self._dimensions)
+        check_entries(entries, self._recipe.dimensions)
         rows = {entry.document.id: document_properties(entry) for entry in entries}
         refused: list[Refused] = []
         for piece in slices(entries, DOCUMENTS_IN_A_WRITE):
             with self._errors("write to"):
-                held = self._index.writing()
+                _, held = self._write()
                 refused += replace_documents(held, piece, rows)
         if refused:
             raise report(refused, self._connection.explain)
+
+    def replace_chunks(self, entries: Sequence[Entry]) -> int:
+        """See `Store.replace_chunks`. Raises StoreError as `replace` does.
+
+        Nothing keeps a sync away that changes one of these documents in the same moment: then the fingerprint here is
+        another than that of the kept document, so who compares `kept` with `fingerprints` afterwards writes it again.
+        """
+        check_entries(entries, self._recipe.dimensions)
+        refused: list[Refused] = []
+        written = 0
+        for piece in slices(entries, DOCUMENTS_IN_A_WRITE):
+            with self._errors("write to"):
+                _, held = self._write()
+                keys = [key_of(entry.document.id) for entry in piece]
+                rows = by_ids(held.documents, keys, ["fingerprint"])
+                kept = {row.uuid: row.properties.get("fingerprint") for row in rows}
+                fresh = [entry for entry, key in zip(piece, keys, strict=True) if kept.get(key) == entry.fingerprint]
+                failed = replace_chunks(held, fresh) if fresh else []
+            written += len(fresh) - len({failure.document_id for failure in failed})
+            refused += failed
+        if refused:
+            raise report(refused, self._connection.explain)
+        return written
 
     def delete(self, source_id: str, document_ids: Sequence[str]) -> int:
         """See `Store.delete`."""
         deleted = 0
         with self._errors("delete from"):
-            if not document_ids or self._index.collections() is None:
+            if not document_ids or self._read() is None:
                 return 0
-            held = self._index.writing()
-            keys = [key_of(name) for name in dict.fromkeys(map(clean, document_ids))]
-            for piece in slices(keys, DOCUMENTS_IN_A_WRITE):
-                found = [
-                    row
-                    for row in by_ids(held.documents, piece, [*DOCUMENT_PROPERTIES, "chunk_count"])
-                    if row.properties["source_id"] == clean(source_id)
-                ]
-                if found:
-                    if refused := remove_documents(held, found):
-                        raise report(refused, self._connection.explain)
-                    deleted += len(found)
+            for piece in self._pieces(document_ids):
+                manifest, _ = self._write()
+                versions = self._index.all_of(manifest)
+                deleted += remove_documents(versions, source_id, piece, self._connection.explain)
         return deleted
+
+    def remove_chunks(self, document_ids: Sequence[str]) -> None:
+        """See `Store.remove_chunks`."""
+        with self._errors("delete from"):
+            for piece in self._pieces(document_ids):
+                _, held = self._write()
+                kept = {row.uuid for row in by_ids(held.documents, piece, ["document_id"])}
+                remove_chunks(held, [key for key in piece if key not in kept], self._connection.explain)
 
     def save_state(self, state: SourceState) -> None:
         """See `Store.save_state`."""
@@ -232,15 +274,15 @@ class WeaviateStore:
             value = json.dumps(state_value(state))
         except (TypeError, ValueError) as error:
             raise StoreError(f"The state of source {state.source_id!r} is not made of JSON values: {error}.") from error
-        key = f"{SOURCE}{clean(state.source_id)}"
         with self._errors("write to"):
-            held = self._index.writing()
-            refused = insert(held.state, [Row(state.source_id, key_of(key), {"key": key, "value": value})])
-        if refused:
-            raise report(refused, self._connection.explain)
+            self._write()
+            self._index.record(SOURCE, clean(state.source_id), value)
 
     def optimize(self) -> None:
         """See `Store.optimize`. Weaviate keeps its indexes up to date by itself."""
+
+    def _pieces(self, document_ids: Sequence[str]) -> Iterator[Sequence[UUID]]:
+        return slices([key_of(name) for name in dict.fromkeys(map(clean, document_ids))], DOCUMENTS_IN_A_WRITE)
 
     def _errors(self, action: str) -> AbstractContextManager[None]:
         return self._connection.errors(action, self._index.forget)

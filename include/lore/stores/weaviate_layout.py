@@ -18,13 +18,14 @@ class Layout:
     vectors: bool = False
 
 
-def create(client: Any, spec: Layout, shape: Shape) -> None:
-    """Make a collection. Raises what the client raises."""
+def create(client: Any, spec: Layout, shape: Shape, description: str = "") -> None:
+    """Make a collection; of several that make it at once one succeeds. Raises what the client raises."""
     from weaviate.classes.config import Configure, DataType, StopwordsPreset, Tokenization
     from weaviate.classes.config import Property as Made
 
     client.collections.create(
         spec.name,
+        description=description or None,
         properties=[
             Made(
                 name=made.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -12,13 +12,13 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from include.lore.stores.schema import CHUNK_COLUMNS, DOCUMENT_COLUMNS, clean, metadata_json, utc
 from include.lore.stores.weaviate_words import index_words
-from include.lore.types import Chunk, Document, Entry
+from include.lore.types import Chunk, Document, Entry, Recipe
 
 if TYPE_CHECKING:
     from include.lore.types import Vector
 
-SCHEMA_NUMBER = 1
-"""Raised whenever a property changes its meaning: an index of another number is not opened."""
+SCHEMA_NUMBER = 2
+"""Raised whenever a property changes its meaning: a version of another number is neither read nor written."""
 
 VECTOR_NAME = "default"
 
@@ -51,6 +51,14 @@ class Shape:
     vector_index: VectorIndex = "hnsw"
     quantization: Quantization = "none"
 
+    def chosen_by(self, recipe: Recipe) -> Shape:
+        """The shape that the recipe's choices say, and as here where they say nothing."""
+        names = ("replication_factor", "vector_index", "quantization")
+        chosen: dict[str, Any] = {
+            name: recipe.choices[f"weaviate_{name}"] for name in names if f"weaviate_{name}" in recipe.choices
+        }
+        return replace(self, **chosen)
+
 
 DOCUMENTS = (
     Property("document_id"),
@@ -63,10 +71,17 @@ DOCUMENTS = (
     Property("metadata"),
     Property("audiences", "text[]"),
     Property("fingerprint"),
+)
+"""Converted documents, with the fingerprint of what they were made from."""
+
+MARKS = (
+    Property("document_id"),
+    Property("source_id", filterable=True),
+    Property("fingerprint"),
     Property("chunk_count", "int", filterable=True),
 )
-"""`fingerprint` is "" while a write is under way. `chunk_count` is how many chunks there must be: it is
-summed up, which Weaviate does over an index only."""
+"""What a version holds of each document: chunks made at `fingerprint`, "" while a write is under way. `chunk_count` is
+how many chunks there must be: it is summed up, which Weaviate does over an index only."""
 
 CHUNKS = (
     Property("chunk_id"),
@@ -90,15 +105,16 @@ CHUNKS = (
 )
 """`words` and `title_words` are what keyword search reads: the stems of the passage and of its title alone."""
 
-STATE = (Property("key"), Property("value"))
-"""Key → JSON: the manifest and the state of each source."""
+STATE = (Property("key"), Property("kind", filterable=True), Property("value"))
+"""Key → JSON: what is recorded of each version, and the state of each source."""
 
 CHUNK_PROPERTIES = ["chunk_id", *CHUNK_COLUMNS[1:]]
 DOCUMENT_PROPERTIES = ["document_id", *DOCUMENT_COLUMNS[1:]]
+MARK_PROPERTIES = [mark.name for mark in MARKS]
 
 
 def key_of(text: str) -> UUID:
-    """The object id of a document or state: its own id is text of any form."""
+    """The object id of a document, mark or state: its own id is text of any form."""
     return uuid5(NAMESPACE_URL, clean(text))
 
 
@@ -124,8 +140,22 @@ def document_properties(entry: Entry) -> dict[str, Any]:
         "metadata": metadata_json(document),
         "audiences": [clean(audience) for audience in document.audiences],
         "fingerprint": clean(entry.fingerprint),
+    }
+
+
+def mark_properties(entry: Entry, *, pending: bool) -> dict[str, Any]:
+    """What a version holds of a document, as properties; `pending` leaves the fingerprint empty."""
+    return {
+        "document_id": clean(entry.document.id),
+        "source_id": clean(entry.document.source_id),
+        "fingerprint": "" if pending else clean(entry.fingerprint),
         "chunk_count": len(entry.chunks),
     }
+
+
+def state_properties(kind: str, name: str, value: str) -> dict[str, Any]:
+    """An entry of the collection of states as properties; `key_of` their key is its object id."""
+    return {"key": f"{kind}:{name}", "kind": kind, "value": value}
 
 
 def chunk_properties(chunk: Chunk, vector: Vector) -> dict[str, Any]:

@@ -1,40 +1,53 @@
-"""How documents are written to Weaviate and taken out, step by step, and which rows are theirs."""
+"""How documents and their chunks are written to Weaviate and taken out, step by step.
+
+Each step is marked before it begins and after it ended, so that what was cut off is seen and done again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from include.lore.errors import StoreError
 from include.lore.stores.schema import clean, slices
-from include.lore.stores.weaviate_rows import IDS_IN_A_CONDITION, Refused, Row, delete, equal, insert, read
-from include.lore.stores.weaviate_schema import chunk_key, chunk_properties, key_of
+from include.lore.stores.weaviate_read import chunk_rows
+from include.lore.stores.weaviate_rows import IDS_IN_A_CONDITION, Refused, Row, by_ids, delete, equal, insert, report
+from include.lore.stores.weaviate_schema import (
+    MARK_PROPERTIES,
+    chunk_key,
+    chunk_properties,
+    key_of,
+    mark_properties,
+)
 from include.lore.types import Entry
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from include.lore.stores.weaviate_collections import Collections
 
-
-def source_rows(held: Collections, source_id: str, properties: Sequence[str]) -> Iterator[Any]:
-    """The document rows of a source; `properties` has source_id."""
-    wanted = clean(source_id)
-    rows = read(held.documents, properties, equal("source_id", [wanted]), lambda row: row["source_id"] == wanted)
-    return (row for row in rows if row.properties["source_id"] == wanted)
-
-
-def chunk_rows(held: Collections, document_ids: Sequence[str], properties: Sequence[str]) -> Iterator[Any]:
-    """The chunk rows of documents; `properties` has document_id."""
-    wanted = {clean(name) for name in document_ids}
-    where = equal("document_key", (str(key_of(name)) for name in wanted))
-    return read(held.chunks, properties, where, lambda row: row["document_id"] in wanted)
+Explain: TypeAlias = Callable[[str, str], StoreError]
 
 
 def replace_documents(
     held: Collections, entries: Sequence[Entry], rows: Mapping[str, Mapping[str, Any]]
 ) -> list[Refused]:
-    """Write these documents; those that the server refused in part stay without a fingerprint."""
+    """Write these documents, given as properties too, with their chunks; see `replace_chunks`."""
+    refused = _mark(held, entries, pending=True)
+    names = [entry.document.id for entry in _taken(entries, refused)]
+    refused += insert(held.documents, (Row(name, key_of(name), rows[name]) for name in names))
+    return refused + _replace_chunks(held, _taken(entries, refused))
+
+
+def replace_chunks(held: Collections, entries: Sequence[Entry]) -> list[Refused]:
+    """Write the chunks of these documents and remove those of before; what the server refused in part stays marked."""
+    refused = _mark(held, entries, pending=True)
+    return refused + _replace_chunks(held, _taken(entries, refused))
+
+
+def _replace_chunks(held: Collections, entries: Sequence[Entry]) -> list[Refused]:
     names = [entry.document.id for entry in entries]
     stored = {row.uuid: row.properties for row in chunk_rows(held, names, ["document_id", "checksum"])}
-    refused = insert(held.documents, (Row(name, key_of(name), {**rows[name], "fingerprint": ""}) for name in names))
     kept, fresh = set(), []
     for entry in entries:
         for chunk, vector in zip(entry.chunks, entry.vectors, strict=True):
@@ -42,30 +55,74 @@ def replace_documents(
             kept.add(key)
             if key not in stored or stored[key]["checksum"] != properties["checksum"]:
                 fresh.append(Row(entry.document.id, key, properties, vector))
-    refused += insert(held.chunks, fresh)
-    bad = {clean(failure.document_id) for failure in refused}  # these keep what they had before
-    stale = [key for key, row in stored.items() if key not in kept and row["document_id"] not in bad]
+    refused = insert(held.chunks, fresh)
+    complete = _taken(entries, refused)  # the others keep what they had before
+    names_of_complete = {clean(entry.document.id) for entry in complete}
+    stale = [key for key, row in stored.items() if key not in kept and row["document_id"] in names_of_complete]
     for piece in slices(stale, IDS_IN_A_CONDITION):
         delete(held.chunks, _ids(piece))
-    complete = (Row(name, key_of(name), rows[name]) for name in names if clean(name) not in bad)
-    return refused + insert(held.documents, complete)
+    return refused + _mark(held, complete, pending=False)
 
 
-def remove_documents(held: Collections, rows: Sequence[Any]) -> list[Refused]:
-    """Remove documents, given as rows with all that is stored, or return which the server refused to mark.
+def remove_documents(versions: Sequence[Collections], source_id: str, keys: Sequence[UUID], explain: Explain) -> int:
+    """Remove documents, and their chunks from every version; returns how many documents there were.
 
-    They are marked first, so that one whose removal was cut off has no fingerprint.
+    Raises StoreError where the server refuses a mark.
     """
-    marked = [Row(row.properties["document_id"], row.uuid, row.properties | {"fingerprint": ""}) for row in rows]
-    if refused := insert(held.documents, marked):
-        return refused
-    keys = [row.uuid for row in rows]
-    delete(held.chunks, equal("document_key", map(str, keys)))
-    delete(held.documents, _ids(keys))
-    return []
+    documents = versions[0].documents
+    mine = [row.uuid for row in _of_source(documents, source_id, keys, ["document_id", "source_id"])]
+    marked = [_unmark(held, _of_source(held.marks, source_id, keys, MARK_PROPERTIES), explain) for held in versions]
+    for held, marks in zip(versions, marked, strict=True):
+        _delete_chunks(held, {*mine, *marks})  # a version may hold what a killed deletion took out of the documents
+    _delete(documents, mine)
+    for held, marks in zip(versions, marked, strict=True):
+        _delete(held.marks, marks)
+    return len(mine)
 
 
-def _ids(keys: Sequence[Any]) -> Any:
+def remove_chunks(held: Collections, keys: Sequence[UUID], explain: Explain) -> None:
+    """Remove what this version holds of documents. Raises StoreError where the server refuses a mark."""
+    marks = _unmark(held, list(by_ids(held.marks, keys, MARK_PROPERTIES)), explain)
+    _delete_chunks(held, keys)
+    _delete(held.marks, marks)
+
+
+def _mark(held: Collections, entries: Sequence[Entry], *, pending: bool) -> list[Refused]:
+    names = [(entry, entry.document.id) for entry in entries]
+    return insert(
+        held.marks, (Row(name, key_of(name), mark_properties(entry, pending=pending)) for entry, name in names)
+    )
+
+
+def _unmark(held: Collections, marks: Sequence[Any], explain: Explain) -> list[UUID]:
+    """Empty the fingerprints of marks, so that a removal that is cut off is seen; returns their keys."""
+    rows = [Row(row.properties["document_id"], row.uuid, {**row.properties, "fingerprint": ""}) for row in marks]
+    if refused := insert(held.marks, rows):
+        raise report(refused, explain)
+    return [row.uuid for row in marks]
+
+
+def _taken(entries: Sequence[Entry], refused: Sequence[Refused]) -> list[Entry]:
+    bad = {failure.document_id for failure in refused}
+    return [entry for entry in entries if entry.document.id not in bad]
+
+
+def _of_source(collection: Any, source_id: str, keys: Sequence[UUID], properties: Sequence[str]) -> list[Any]:
+    wanted = clean(source_id)
+    return [row for row in by_ids(collection, keys, properties) if row.properties["source_id"] == wanted]
+
+
+def _delete_chunks(held: Collections, keys: Collection[UUID]) -> None:
+    if keys:
+        delete(held.chunks, equal("document_key", map(str, keys)))
+
+
+def _delete(collection: Any, keys: Sequence[UUID]) -> None:
+    if keys:
+        delete(collection, _ids(keys))
+
+
+def _ids(keys: Sequence[UUID]) -> Any:
     from weaviate.classes.query import Filter
 
     return Filter.by_id().contains_any(list(keys))

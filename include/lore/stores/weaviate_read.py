@@ -1,0 +1,86 @@
+"""What the collections of one version are asked: counts, fingerprints, chunks and vectors of documents."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from include.lore.stores.schema import clean, slices
+from include.lore.stores.weaviate_rows import IDS_IN_A_CONDITION, PAGE, equal, read
+from include.lore.stores.weaviate_schema import VECTOR_NAME, key_of
+from include.lore.types import Counts
+
+if TYPE_CHECKING:
+    from include.lore.stores.weaviate_collections import Collection, Collections
+    from include.lore.types import Vector
+
+DOCUMENTS_IN_A_QUESTION = 128
+"""Of so many documents the chunks are asked for at once: hardly ever more than one query gives."""
+
+
+def count(held: Collections, source_id: str | None) -> Counts:
+    """What a version holds, for one source or for all."""
+    from weaviate.classes.aggregate import Metrics
+
+    where = None if source_id is None else equal("source_id", [clean(source_id)])
+    recorded = Metrics("chunk_count").integer(sum_=True)
+    marks = held.marks.aggregate.over_all(filters=where, total_count=True, return_metrics=recorded)
+    chunks = held.chunks.aggregate.over_all(filters=where, total_count=True)
+    total = marks.properties["chunk_count"].sum_ if marks.total_count else 0
+    return Counts(marks.total_count or 0, chunks.total_count or 0, int(total or 0))
+
+
+def fingerprints(collection: Collection, source_id: str | None) -> dict[str, str]:
+    """Document id → fingerprint of the documents or of the marks, for one source or for all."""
+    rows = source_rows(collection, source_id, ["document_id", "source_id", "fingerprint"])
+    return {row.properties["document_id"]: row.properties.get("fingerprint") or "" for row in rows}
+
+
+def source_rows(collection: Collection, source_id: str | None, properties: Sequence[str]) -> Iterator[Any]:
+    """The documents or marks of a source or of all; `properties` has source_id."""
+    if source_id is None:
+        return iter(collection.iterator(return_properties=list(properties), cache_size=PAGE))
+    wanted = clean(source_id)
+    rows = read(collection, properties, equal("source_id", [wanted]), lambda row: row["source_id"] == wanted)
+    return (row for row in rows if row.properties["source_id"] == wanted)
+
+
+def chunk_rows(held: Collections, document_ids: Sequence[str], properties: Sequence[str]) -> Iterator[Any]:
+    """The chunks of documents; `properties` has document_id."""
+    for piece in slices(list(dict.fromkeys(map(clean, document_ids))), DOCUMENTS_IN_A_QUESTION):
+        where = equal("document_key", (str(key_of(name)) for name in piece))
+        yield from read(held.chunks, properties, where, partial(_is_of, set(piece)))
+
+
+def _is_of(document_ids: set[str], row: Mapping[str, Any]) -> bool:
+    return row["document_id"] in document_ids
+
+
+def chunk_ids(held: Collections, document_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Document id → the ids of its chunks by position."""
+    found: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for row in chunk_rows(held, document_ids, ["document_id", "position", "chunk_id"]):
+        found[row.properties["document_id"]].append((int(row.properties["position"]), row.properties["chunk_id"]))
+    return {name: [chunk_id for _, chunk_id in sorted(chunks)] for name, chunks in found.items()}
+
+
+def vectors_for(held: Collections, hashes: Sequence[str]) -> dict[str, Vector]:
+    """The vectors of content hashes. One may be that of many chunks, so ask until every one that is known was seen."""
+    import numpy as np
+
+    found: dict[str, Vector] = {}
+    for piece in slices(list(dict.fromkeys(hashes)), IDS_IN_A_CONDITION):
+        missing, full = list(piece), True
+        while missing and full:
+            rows = held.chunks.query.fetch_objects(
+                filters=equal("content_hash", missing),
+                limit=IDS_IN_A_CONDITION,
+                include_vector=[VECTOR_NAME],
+                return_properties=["content_hash"],
+            ).objects
+            for row in rows:
+                found[row.properties["content_hash"]] = np.array(row.vector[VECTOR_NAME], dtype=np.float32)
+            missing, full = [name for name in missing if name not in found], len(rows) == IDS_IN_A_CONDITION
+    return found
