@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -78,6 +79,35 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class App:
+    """GitHub's side of an App: checks JWTs against the public key and a clock, and mints tokens that last `seconds`."""
+
+    def __init__(self, public_key: str, *, app_id: str = "12345", seconds: int = 3600) -> None:
+        self.public_key, self.app_id, self.seconds = public_key, app_id, seconds
+        self.tokens: list[str] = []
+
+    def answer(self, request: Request) -> Answer:
+        """The answer to a call that carries a JWT, with the reason of a refusal as GitHub words it."""
+        import jwt
+
+        signed = request.headers.get("authorization", "").removeprefix("Bearer ")
+        try:
+            claims = jwt.decode(signed, self.public_key, algorithms=["RS256"], issuer=self.app_id)
+        except jwt.ExpiredSignatureError:
+            return Answer({"message": "'Expiration time' claim ('exp') must be a numeric value in the future"}, 401)
+        except jwt.PyJWTError:
+            return Answer({"message": "A JSON web token could not be decoded"}, 401)
+        if claims["exp"] > time.time() + 600:
+            return Answer({"message": "'Expiration time' claim ('exp') is too far in the future"}, 401)
+        if request.path.endswith("/installation"):
+            return Answer({"id": 77, "app_id": int(self.app_id)})
+        if request.method != "POST" or request.path != "/app/installations/77/access_tokens":
+            return NOT_FOUND
+        self.tokens.append(f"ghs_{len(self.tokens)}")
+        until = datetime.fromtimestamp(time.time() + self.seconds, UTC)
+        return Answer({"token": self.tokens[-1], "expires_at": f"{until:%Y-%m-%dT%H:%M:%SZ}"}, 201)
+
+
 NOT_FOUND = Answer({"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"}, 404)
 
 
@@ -108,6 +138,7 @@ class GitHubServer:
         self.files = dict(files or {})
         self.archives = archives
         self.refs = {"HEAD": "", "main": ""}
+        self.app: App | None = None
         self.token = token
         self.faults = list(faults)
         self.rate_limit = rate_limit
@@ -143,6 +174,12 @@ class GitHubServer:
         """How many calls count against the rate limit: those that found nothing changed do not."""
         return sum(1 for request in self.requests if request.status != 304)
 
+    def _lets_in(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self.app:
+            return given in self.app.tokens or "installation" in request.path
+        return not self.token or given == self.token
+
     def _take_fault(self, target: str) -> Fault | None:
         for fault in self.faults:
             if fault.match in target and fault.times > 0:
@@ -167,6 +204,8 @@ class GitHubServer:
                 return Answer([c for c in self._select_comments(query) if _issue_number(c) == number])
             if found:
                 return Answer(found[0])
+        if self.app and (path == f"{below}/installation" or path.startswith("/app/installations/")):
+            return self.app.answer(request)
         if path.startswith(f"{below}/commits/"):
             return self._commit_of(unquote(path.removeprefix(f"{below}/commits/")))
         if self.archives and path == f"{below}/tarball/{self.commit}":
@@ -236,7 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
                 github.before(count)
             fault = github._take_fault(self.path)
             answer = github._answer(request)
-        if github.token and headers.get("authorization") != f"Bearer {github.token}":
+        if not github._lets_in(request):
             answer = Answer({"message": "Bad credentials", "status": "401"}, 401)
         sent = {
             "x-ratelimit-limit": str(github.rate_limit),
