@@ -82,7 +82,7 @@ class Fetcher:
         self._backend = GuardedBackend(declaration.allow_hosts, resolve=resolve)
         self._pool = httpcore.ConnectionPool(network_backend=self._backend, max_connections=4, keepalive_expiry=60.0)
         self._robots: dict[str, Robots] = {}
-        self._next_call: dict[str, float] = {}
+        self._last_call: dict[str, float] = {}
         self._bytes = 0
         self._started = clock()
 
@@ -144,7 +144,7 @@ class Fetcher:
             try:
                 outcome = self._once(address, headers or {}, limit, cut, wanted)
             finally:
-                self._next_call[urlsplit(address).netloc] = self._clock() + self._delay(address)
+                self._last_call[urlsplit(address).netloc] = self._clock()
             if not isinstance(outcome, Answer) or outcome.status not in TRANSIENT:
                 return outcome
             last = outcome
@@ -168,7 +168,7 @@ class Fetcher:
     def _pace(self, address: str) -> None:
         """Wait for our turn at the server; end the run where its limits are reached."""
         now, host = self._clock(), urlsplit(address).netloc
-        wait = max(0.0, self._next_call.get(host, now) - now)
+        wait = max(0.0, self._last_call[host] + self._delay(address) - now) if host in self._last_call else 0.0
         spent = now - self._started
         for name, used, allowed in (
             ("max_seconds", spent + wait, self._declaration.max_seconds),
