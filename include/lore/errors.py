@@ -9,6 +9,7 @@ LoreError
 │   └── RemovalFloorError       a sync would remove more of a source than its declaration allows
 ├── ConversionError             one document cannot be turned into Markdown (it fails alone)
 ├── SyncError                   a sync ended in failure
+├── GateError                   a version of the index may not be promoted: it is not known to be as good
 ├── StoreError                  the store refused, is locked, or holds something else than was written
 └── ModelError                  an embedder, reranker or language model failed
 """
@@ -19,6 +20,7 @@ __all__ = [
     "ConfigurationError",
     "ConversionError",
     "DeclarationError",
+    "GateError",
     "IndexMismatchError",
     "LoreError",
     "MissingPackageError",
@@ -78,6 +80,10 @@ class ConversionError(LoreError):
 
 class SyncError(LoreError):
     """A sync ended in failure; its report is in the message."""
+
+
+class GateError(LoreError):
+    """A version of the index may not become the live one; nothing was changed."""
 
 
 class StoreError(LoreError):

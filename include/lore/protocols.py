@@ -190,12 +190,21 @@ class Store(Index, Protocol):
 class Versions(Protocol):
     """The versions of one index: chunks and vectors made in different ways of the same kept documents."""
 
+    @property
+    def schema(self) -> int:
+        """The number of the layout in which a new version is made."""
+        ...
+
     def all(self) -> list[IndexVersion]:
         """What the manifest says, by number; empty where nothing was written yet. Raises StoreError."""
         ...
 
     def live(self) -> int | None:
         """The number of the version that questions are answered from."""
+        ...
+
+    def previous(self) -> int | None:
+        """The number of the version that was live before it, where a rollback goes to."""
         ...
 
     def create(self, recipe: Recipe) -> IndexVersion:

@@ -82,10 +82,14 @@ class Settings(BaseModel):
     alpha: float = Field(0.5, ge=0, le=1, description="Weight of vector against keyword in hybrid search")
     retrieve_limit: int = Field(100, gt=0, description="Chunks taken for each wording")
     rerank_limit: int = Field(8, gt=0, description="Passages that the answer is written from")
+    questions: Path | None = Field(None, description="Question set that judges a new version of the index")
+    gate_margin: float = Field(0.01, ge=0, lt=1, description="Loss of nDCG@10 that a new version may have")
     timeout_seconds: float = Field(60.0, gt=0, le=86_400, description="Limit of one outside call")
     max_retries: int = Field(4, ge=0, description="Repeats of an outside call that failed for the moment")
 
-    @field_validator("sources_dir", "index_uri", "staging_uri", "cache_dir", "local_model_dir", mode="before")
+    @field_validator(
+        "sources_dir", "index_uri", "staging_uri", "cache_dir", "local_model_dir", "questions", mode="before"
+    )
     @classmethod
     def _from_home(cls, value: object) -> object:
         """`.env` files are read by no shell, which would expand ~."""

@@ -50,6 +50,7 @@ __all__ = [
     "open_store",
     "open_versions",
     "open_weaviate",
+    "settings_of",
     "weaviate_server",
     "weaviate_versions",
 ]
@@ -166,6 +167,13 @@ def open_versions(settings: Settings) -> Versions:
     return LanceVersions(settings.index_uri)
 
 
+def settings_of(settings: Settings, recipe: Recipe) -> Settings:
+    """The settings with what the recipe was made by."""
+    cleared = {"embedding_dimensions": None, "chunk_characters": None}
+    chosen = {name: value for name, value in recipe.choices.items() if name in Settings.model_fields}
+    return settings.model_copy(update=cleared | chosen)
+
+
 def make_builder(
     settings: Settings, versions: Versions, version: IndexVersion, *, embedders: Sequence[Embedder] = ()
 ) -> VersionBuilder:
@@ -177,9 +185,7 @@ def make_builder(
     from include.lore.ingest.versions import VersionBuilder
 
     recipe = version.recipe
-    cleared = {"embedding_dimensions": None, "chunk_characters": None}
-    chosen = {name: value for name, value in recipe.choices.items() if name in Settings.model_fields}
-    own = settings.model_copy(update=cleared | chosen)
+    own = settings_of(settings, recipe)
     loaded = (one for one in embedders if (one.name, one.dimensions) == (recipe.embedder, recipe.dimensions))
     embedder = next(loaded, None) or make_embedder(own)
     splitter = make_splitter(own, embedder)

@@ -11,7 +11,7 @@ import pytest
 from include.lore.errors import LoreError, ModelError, StoreError
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import ShardReport, Sync
-from include.lore.ingest.versions import VersionBuilder, part_of
+from include.lore.ingest.versions import VersionBuilder, behind, part_of
 from include.lore.stores.lance_versions import LanceVersions
 from include.lore.stores.lancedb import LanceStore
 from include.lore.types import Batch, Document, Entry, IndexVersion, Recipe
@@ -106,12 +106,12 @@ def test_a_version_is_built_of_the_kept_documents_and_says_how_far_it_is(house: 
     version = house.create(600)
     seen: list[tuple[int, int]] = []
     builder = house.builder(version)
-    assert len(builder.behind()) == 6
+    assert len(behind(builder.store)) == 6
     report = builder.catch_up(listener=lambda done, total: seen.append((done, total)))
     assert (report.version, report.documents, report.removed) == (2, 6, 0)
     assert report.chunks == house.versions.open(2).count().chunks < house.versions.open(1).count().chunks
     assert seen == [(number, 6) for number in range(1, 7)]
-    assert builder.behind() == []
+    assert behind(builder.store) == []
     again = builder.catch_up()
     assert (again.documents, again.chunks, again.embedding_calls) == (0, 0, 0)
     house.settled(1, 2)
@@ -191,7 +191,7 @@ def test_a_sync_writes_to_every_version(house: House) -> None:
     assert set(house.passages(2)) == {f"fake:p{number}" for number in (0, 1, 3, 4, 5)}
     assert house.passages(2)["fake:p1"] == ["# Page p1\n\nShort now."]
     house.settled(1, 2)
-    assert builder.behind() == []
+    assert behind(builder.store) == []
 
 
 def test_a_sync_leaves_it_to_the_builder_to_build(house: House) -> None:
@@ -274,7 +274,7 @@ def test_what_a_killed_deletion_left_is_removed(house: House) -> None:
     builder.catch_up()
     tables = house.store._folder.tables(house.versions.all()[0])
     tables.documents.delete("id = 'fake:p1'")
-    assert builder.behind() == ["fake:p1"]
+    assert behind(builder.store) == ["fake:p1"]
     assert builder.catch_up().removed == 1
     assert set(house.passages(2)) == {"fake:p0"}
 
@@ -297,7 +297,7 @@ def test_a_version_that_cannot_be_written_does_not_stop_a_sync(house: House) -> 
     assert (report.status, report.new) == ("ok", 1)
     for part in ("Version 2 of the index is behind", "The embedder is down", "Version 9 cannot be made"):
         assert part in report.summary()
-    assert len(house.builder(version, embedder=down).behind()) == 3
+    assert len(behind(house.versions.open(2))) == 3
     house.settled(1)
 
 

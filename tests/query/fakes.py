@@ -45,6 +45,9 @@ class MemoryIndex:
             embedder.embed_documents([chunk.passage for chunk in chunks]) if chunks else np.zeros((0, 1), np.float32)
         )
 
+    def snapshot(self) -> MemoryIndex:
+        return self
+
     def search(
         self,
         text: str,

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from include.lore.cli.common import index_exists
-from include.lore.cli.output import message, print_json, stderr_console
+from include.lore.cli.output import message, print_json, progress
 from include.lore.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from include.lore.ingest.baseline import Listener
 
 __all__ = ["register"]
 
@@ -44,7 +38,7 @@ def export_index(
     settings = load_settings()
     if not index_exists(settings):
         raise ConfigurationError(f"There is no index at {settings.index_uri} yet.", remedy="Run: lore sync --all")
-    with _progress("export") as listener:
+    with progress("export") as listener:
         report = make_baseline(settings).export(file, force=force, vectors=not no_vectors, listener=listener)
     for source_id, documents in report.sources.items():
         message(f"{source_id}: {documents:,} documents")
@@ -70,7 +64,7 @@ def import_index(
     from include.lore.settings import load_settings
     from include.lore.wiring import make_baseline
 
-    with _progress("import") as listener:
+    with progress("import") as listener:
         report = make_baseline(load_settings()).load(file, replacing=replace, listener=listener)
     message(
         f"{file}: {report.documents:,} documents. {report.written:,} written, {report.unchanged:,} unchanged, "
@@ -83,17 +77,3 @@ def import_index(
         )
     if json:
         print_json(report.to_json())
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Listener]:
-    """A bar on a terminal; elsewhere nothing, as the summary follows."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=stderr_console(), transient=True) as bars:
-        task = bars.add_task(name, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)

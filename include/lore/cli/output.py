@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from include.lore.errors import LoreError
@@ -24,6 +26,7 @@ __all__ = [
     "print_json",
     "print_rich",
     "print_text",
+    "progress",
     "show_error",
     "stderr_console",
 ]
@@ -117,3 +120,17 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console = Console(file=stream, markup=False, emoji=False, highlight=False, width=200)
     return console
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, moved by what is given; elsewhere nothing, as a summary follows."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=stderr_console(), transient=True) as bars:
+        task = bars.add_task(name, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -1,9 +1,10 @@
 """Baselines: the documents of an index in a file, and a new index made of them without asking any source.
 
 What a later sync skips is decided by fingerprints and cursors, so a file must not carry one that says more than is
-true. A fingerprint goes out only for a document that was kept at it before and after it was read; a source's cursor only
-when that holds for all its documents. Both go in only where the converter is the file's: passages are made anew by the
-splitter and embedder of the index, but what another converter made of a document must not pass for what this one would.
+true. A fingerprint goes out only for a document that was kept at it before and after it was read; a source's cursor
+only when that holds for all its documents. Both go in only where the converter is the file's: passages are made anew by
+the splitter and embedder of the index, but what another converter made of a document must not pass for what this one
+would make.
 """
 
 from __future__ import annotations
@@ -135,9 +136,7 @@ class Baseline:
         return matrix
 
     def _header(self, states: Mapping[str, SourceState], seen: _Seen) -> Header:
-        unsettled = {
-            source_id: seen.unsettled(source_id, self._store.kept(source_id)) for source_id in seen.ids
-        }
+        unsettled = {source_id: seen.unsettled(source_id, self._store.kept(source_id)) for source_id in seen.ids}
         unsettled = {source_id: ids for source_id, ids in unsettled.items() if ids}
         return Header(
             format=FORMAT,

@@ -18,7 +18,7 @@ from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
 from include.lore.types import IndexVersion
 
-__all__ = ["BuildReport", "Listener", "VersionBuilder", "part_of"]
+__all__ = ["BuildReport", "Listener", "VersionBuilder", "behind", "part_of"]
 
 PASSES = 20
 
@@ -65,11 +65,6 @@ class VersionBuilder:
         self._embedder = embedder
         self._splitter = splitter
         self._relatives = relatives
-
-    def behind(self, source_id: str | None = None) -> list[str]:
-        """The ids of documents that this version does not hold as they are kept, or holds and should not."""
-        changed, gone = self._differences(source_id, None)
-        return [*changed, *gone]
 
     def catch_up(
         self,
@@ -131,6 +126,12 @@ class VersionBuilder:
 
         changed = {name: mark for name, mark in kept.items() if held.get(name) != mark and mine(name)}
         return changed, [name for name in held if name not in kept and mine(name)]
+
+
+def behind(store: Store) -> list[str]:
+    """The ids of documents that a version does not hold as they are kept, or holds and should not."""
+    held, kept = store.fingerprints(), store.kept()
+    return [name for name in {**held, **kept} if held.get(name) != kept.get(name)]
 
 
 def part_of(name: str, part: tuple[int, int]) -> bool:

@@ -57,7 +57,7 @@ class Pipeline:
         Raises StoreError when a search fails and ModelError when the embedder does; a reranker that fails is done
         without.
         """
-        run = _Run(question, self._models(), plan)
+        run = _Run(question, self._models(), plan, self._index.snapshot())
         for _ in self._find(run):
             pass
         return list(run.passages)
@@ -77,7 +77,8 @@ class Pipeline:
         The texts of all Delta events in a row are the answer's text.
         """
         question, notes = _validated(question)
-        return self._stream(_Run(question, self._models(), Plan(question.text, (question.text,)), notes=list(notes)))
+        plan = Plan(question.text, (question.text,))
+        return self._stream(_Run(question, self._models(), plan, self._index.snapshot(), list(notes)))
 
     def _stream(self, run: _Run) -> Iterator[Event]:
         started = perf_counter()
@@ -99,7 +100,7 @@ class Pipeline:
     def _find(self, run: _Run) -> Iterator[Event]:
         started = perf_counter()
         results = retrieve(
-            self._index,
+            run.index,
             self._embedder,
             run.plan.wordings,
             run.question,
@@ -133,7 +134,7 @@ class Pipeline:
         """The checked pieces of the answer; what else there is to say about it goes into the run."""
         if not run.plan.search and self._chat_model:
             yield from self._small_talk(run, self._chat_model)
-        elif not run.passages and self._index.count().chunks == 0:
+        elif not run.passages and run.index.count().chunks == 0:
             yield from _not_found(run, answering.EMPTY_INDEX)
         elif irrelevant(run.plan.question, run.passages):
             run.notes.append("Nothing that was found has to do with the question.")
@@ -190,11 +191,12 @@ class Pipeline:
 
 @dataclass
 class _Run:
-    """What is known of one question so far."""
+    """What is known of one question so far; all of its searches are of one version of the `index`."""
 
     question: Question
     models: Mapping[str, str]
     plan: Plan
+    index: Index
     notes: list[str] = field(default_factory=list)
     retrieved: int = 0
     candidates: int = 0

@@ -148,7 +148,7 @@ class LanceFolder:
                 lock.release()
 
     def make(self, recipe: Recipe) -> Manifest:
-        """A new index with its first version; call it while writing. What a killed maker left is put away or completed."""
+        """A new index with its first version; call it while writing. What a killed maker left is completed."""
         self._remove_halves()
         self.make_version(1, recipe)
         connection = self._connect()

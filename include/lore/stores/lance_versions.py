@@ -13,6 +13,8 @@ __all__ = ["LanceVersions"]
 class LanceVersions:
     """The `Versions` of the index in a folder."""
 
+    schema = schema.SCHEMA_NUMBER
+
     def __init__(self, uri: str, *, lock_timeout: float = LOCK_TIMEOUT) -> None:
         self._uri = uri
         self._lock_timeout = lock_timeout
@@ -27,6 +29,12 @@ class LanceVersions:
         """See `Versions.live`."""
         manifest = self._folder.manifest()
         return manifest.live if manifest else None
+
+    def previous(self) -> int | None:
+        """See `Versions.previous`."""
+        manifest = self._folder.manifest()
+        before = manifest.before() if manifest else None
+        return before.number if before else None
 
     def open(self, number: int) -> LanceStore:
         """See `Versions.open`."""

@@ -1,0 +1,250 @@
+"""`lore index`: the versions of the index, built beside each other, judged, promoted and rolled back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from include.lore.cli.output import message, print_json, print_rich, print_text, progress
+
+if TYPE_CHECKING:
+    from include.lore.evaluation.verdict import Verdict
+    from include.lore.evaluation.versions import IndexVersions, Standing
+    from include.lore.settings import Settings
+
+__all__ = ["register"]
+
+Number = Annotated[int, typer.Argument(metavar="N", min=1, show_default=False, help="Number of a version.")]
+Questions = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions", help="Question set (YAML or BEIR folder); default: LORE_QUESTIONS.", show_default=False
+    ),
+]
+Margin = Annotated[
+    float | None,
+    typer.Option("--margin", help="Loss of nDCG@10 that it may have; default: LORE_GATE_MARGIN.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(
+        name="index", help="Versions of the index: build, judge, promote, roll back.", no_args_is_help=True
+    )
+    group.command("list")(list_versions)
+    group.command()(show)
+    group.command()(build)
+    group.command("judge")(judge_version)
+    group.command()(promote)
+    group.command()(rollback)
+    group.command()(prune)
+    app.add_typer(group)
+
+
+def list_versions(json: Json = False) -> None:
+    """The versions of the index, which is live, and what each holds."""
+    standings = _versions(_settings()).all()
+    if json:
+        print_json({"versions": [standing.to_json() for standing in standings]})
+    elif standings:
+        print_rich(_table(standings))
+    else:
+        message("There is no index yet. Run: lore sync --all")
+
+
+def show(number: Number, json: Json = False) -> None:
+    """One version: how it was made, what it holds, and how it was judged."""
+    standing = _versions(_settings()).one(number)
+    if json:
+        print_json(standing.to_json())
+        return
+    for name, value in _details(standing):
+        print_text(f"{name:<12}{value}")
+
+
+def build(
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", help="Instead of LORE_EMBEDDER.", show_default=False)
+    ] = None,
+    chunk_characters: Annotated[
+        int | None,
+        typer.Option("--chunk-characters", help="Instead of LORE_CHUNK_CHARACTERS.", show_default=False),
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Make one more, even if there is one like it.")] = False,
+    json: Json = False,
+) -> None:
+    """Build a version with the present settings beside the live one, from the kept documents. May be run again."""
+    chosen = {"embedder": embedder, "chunk_characters": chunk_characters}
+    versions = _versions(_settings(**{name: value for name, value in chosen.items() if value is not None}))
+    version = versions.prepare(new=new)
+    message(f"Version {version.number}: {version.recipe.splitter}, {version.recipe.embedder}.")
+    with progress("build") as listener:
+        report = versions.build(version.number, listener=listener)
+    standing = versions.finish(version.number)
+    message(
+        f"{report.documents:,} documents written, {report.removed:,} removed; {report.chunks:,} chunks, "
+        f"{report.embedded_texts:,} of them embedded anew, {report.seconds:.1f} s. It holds "
+        f"{standing.counts.documents:,} documents."
+    )
+    message(f"Not live yet. Next: lore index promote {version.number}")
+    if json:
+        print_json({"version": standing.to_json(), "build": report.to_json()})
+
+
+def judge_version(number: Number, questions: Questions = None, margin: Margin = None, json: Json = False) -> None:
+    """Compare a version with the live one by a question set; changes nothing but the scores in the manifest."""
+    verdict = _judge(_versions(_settings(questions=questions, gate_margin=margin)), number)
+    _report(verdict, json)
+    if not verdict.may_promote:
+        raise typer.Exit(1)
+
+
+def promote(
+    number: Number,
+    questions: Questions = None,
+    margin: Margin = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Promote it whatever the gate says, or without a question set.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Make a version the live one, if the gate lets it pass: questions are answered from it from then on."""
+    settings = _settings(questions=questions, gate_margin=margin)
+    versions = _versions(settings)
+    versions.one(number)
+    verdict = None
+    if settings.questions is not None or not force:
+        verdict = _judge(versions, number)
+        _report(verdict, json)
+    versions.promote(number, verdict, force=force)
+    message(f"Version {number} is live.")
+    _tell_settings(versions, number)
+
+
+def rollback(json: Json = False) -> None:
+    """Make the version live again that was live before."""
+    versions = _versions(_settings())
+    number = versions.rollback()
+    message(f"Version {number} is live again.")
+    standing = versions.one(number)
+    if standing.behind:  # after the flip, which must not wait for it
+        report = versions.build(number)
+        message(f"It was behind by {standing.behind:,} documents; {report.documents:,} were written.")
+    _tell_settings(versions, number)
+    if json:
+        print_json(versions.one(number).to_json())
+
+
+def prune(
+    numbers: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[N]...", show_default=False, help="Default: all but the live and the last one."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Remove versions for good: those that were live before the last one, or those that are named."""
+    versions = _versions(_settings())
+    gone = versions.prune(numbers or ())
+    message(f"Removed: {', '.join(map(str, gone))}." if gone else "There was nothing to remove.")
+    waiting = [standing for standing in versions.all() if standing.role in ("candidate", "building")]
+    if waiting and not numbers:
+        names = ", ".join(f"{standing.version.number} ({standing.role})" for standing in waiting)
+        message(f"Kept, because they were never live: {names}. To remove one: lore index prune N")
+    if json:
+        print_json({"removed": gone})
+
+
+# ------------------------------------------------------------------------------------------------------------ helpers
+
+
+def _settings(**overrides: Any) -> Settings:
+    from include.lore.settings import load_settings
+
+    return load_settings(**{name: value for name, value in overrides.items() if value is not None})
+
+
+def _versions(settings: Settings) -> IndexVersions:
+    from include.lore.evaluation.versions import IndexVersions
+
+    return IndexVersions(settings)
+
+
+def _judge(versions: IndexVersions, number: int) -> Verdict:
+    with progress("judge") as listener:
+        return versions.judge(number, listener=listener)
+
+
+def _report(verdict: Verdict, json: bool) -> None:
+    from include.lore.evaluation.gate_report import report_lines
+
+    if json:
+        print_json(verdict.to_json())
+        return
+    for line in report_lines(verdict):
+        print_text(line)
+
+
+def _tell_settings(versions: IndexVersions, number: int) -> None:
+    """A process that is started with other settings than the live version's reads the one of before."""
+    if not versions.fits(number):
+        recipe = versions.one(number).version.recipe
+        chosen = ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
+        message(
+            f"Note: the present settings are not those of version {number}. Processes that have them go on with the "
+            f"version that they fit; set {chosen} for all (what is not named here: unset)."
+        )
+
+
+def _table(standings: Sequence[Standing]) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table("version", "role", "splitter", "embedder", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("documents", "chunks", "behind", "nDCG@10"):
+        table.add_column(heading, justify="right")
+    table.add_column("made")
+    for standing in standings:
+        version = standing.version
+        score = version.scores.get("ndcg_at_10")
+        table.add_row(
+            str(version.number),
+            standing.role,
+            version.recipe.splitter,
+            version.recipe.embedder,
+            f"{standing.counts.documents:,}",
+            f"{standing.counts.chunks:,}",
+            f"{standing.behind:,}",
+            "" if score is None else f"{score:.3f}",
+            f"{version.created_at:%Y-%m-%d %H:%M}",
+        )
+    return table
+
+
+def _details(standing: Standing) -> Iterator[tuple[str, str]]:
+    version, counts = standing.version, standing.counts
+    yield "version", f"{version.number} ({standing.role})"
+    yield "embedder", f"{version.recipe.embedder}, {version.recipe.dimensions} dimensions"
+    yield "splitter", version.recipe.splitter
+    yield "strategy", version.recipe.strategy
+    yield "schema", str(version.schema)
+    yield "settings", ", ".join(f"LORE_{name.upper()}={value}" for name, value in version.recipe.choices.items())
+    for name, moment in (
+        ("made", version.created_at),
+        ("ready", version.ready_at),
+        ("live since", version.promoted_at),
+    ):
+        yield name if standing.role == "live" else name.replace("live since", "was live"), _moment(moment)
+    yield "holds", f"{counts.documents:,} documents, {counts.chunks:,} chunks; {standing.behind:,} behind"
+    if version.counts:
+        yield "when ready", f"{version.counts.documents:,} documents, {version.counts.chunks:,} chunks"
+    for name, value in version.scores.items():
+        yield name.replace("_", " ")[:11], str(value)
+
+
+def _moment(moment: Any) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment else "never"

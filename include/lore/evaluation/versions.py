@@ -1,0 +1,288 @@
+"""What is done with the versions of an index: build one, judge it, promote it, roll back, and remove old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from include.lore.errors import ConfigurationError, GateError, LoreError, StoreError
+from include.lore.evaluation.gate import judge
+from include.lore.evaluation.locate import locate
+from include.lore.evaluation.questions import load_questions
+from include.lore.evaluation.retrieval import Search, pipeline_search
+from include.lore.evaluation.verdict import Verdict
+from include.lore.ingest.versions import BuildReport, VersionBuilder, behind
+from include.lore.protocols import Embedder
+from include.lore.settings import Settings
+from include.lore.stores.manifest import version_to_json
+from include.lore.types import Counts, IndexVersion, Recipe
+from include.lore.wiring import (
+    make_builder,
+    make_embedder,
+    make_recipe,
+    make_reranker,
+    make_splitter,
+    open_versions,
+    settings_of,
+)
+
+__all__ = ["IndexVersions", "Standing"]
+
+Listener = Callable[[int, int], None]
+
+
+def silent(done: int, total: int) -> None:
+    """A listener that says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a version stands. `behind` is how many documents it lacks, holds in an older state or should not hold;
+    `role` is what it is to the index: "old" ones were live before the previous one.
+    """
+
+    version: IndexVersion
+    role: Literal["live", "previous", "candidate", "building", "old"]
+    counts: Counts
+    behind: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        values = version_to_json(self.version)
+        now = {"documents": self.counts.documents, "chunks": self.counts.chunks, "behind": self.behind}
+        return {**values, "role": self.role, "now": now}
+
+
+class IndexVersions:
+    """The versions of the index that the settings name, and what may be done with them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._versions = open_versions(settings)
+        self._embedders: list[Embedder] = []
+
+    # ------------------------------------------------------------------------------------------------------ looking
+
+    def all(self) -> list[Standing]:
+        """All versions, by number, with what each holds now. Raises StoreError."""
+        return [self._standing(version) for version in self._versions.all()]
+
+    def one(self, number: int) -> Standing:
+        """One version. Raises ConfigurationError where there is none of that number."""
+        return self._standing(self._version(number))
+
+    def _version(self, number: int) -> IndexVersion:
+        there = {version.number: version for version in self._versions.all()}
+        if number not in there:
+            remedy = f"There are: {', '.join(map(str, there))}." if there else "Run: lore sync --all"
+            raise ConfigurationError(f"The index has no version {number}.", remedy=remedy)
+        return there[number]
+
+    def _standing(self, version: IndexVersion) -> Standing:
+        store = self._versions.open(version.number)
+        return Standing(version, self._role(version), store.count(), len(behind(store)))
+
+    def _role(self, version: IndexVersion) -> Literal["live", "previous", "candidate", "building", "old"]:
+        if version.number == self._versions.live():
+            return "live"
+        if version.number == self._versions.previous():
+            return "previous"
+        if version.status == "building":
+            return "building"
+        return "old" if version.promoted_at else "candidate"
+
+    # ------------------------------------------------------------------------------------------------------ building
+
+    def prepare(self, *, new: bool = False) -> IndexVersion:
+        """The version that the settings describe: one that is being built, or a candidate, or else a new one.
+
+        Raises ConfigurationError when the live version is made like that already, unless a `new` one is asked for, and
+        StoreError when there is no index.
+        """
+        embedder = self._embedder(self._settings)
+        recipe = make_recipe(self._settings, embedder, make_splitter(self._settings, embedder))
+        live = self._versions.live()
+        for version in () if new else reversed(self._versions.all()):
+            if not _same(version, recipe, self._versions.schema):
+                continue
+            if version.number == live:
+                raise ConfigurationError(
+                    f"Version {live}, the live one, is made with these settings already: {recipe.splitter}, "
+                    f"{recipe.embedder}.",
+                    remedy="Change LORE_EMBEDDER, LORE_CHUNK_CHARACTERS or how the store is laid out; or give --new.",
+                )
+            return version
+        return self._versions.create(recipe)
+
+    def build(self, number: int, *, part: tuple[int, int] | None = None, listener: Listener = silent) -> BuildReport:
+        """Bring a version up to date from the kept documents, or a `part` (k of n) of it; see `VersionBuilder`."""
+        return self._builder(number).catch_up(part=part, listener=listener)
+
+    def finish(self, number: int) -> Standing:
+        """Declare a version ready, and take in what was synced meanwhile. Raises StoreError when it is not complete."""
+        builder = self._builder(number)
+        builder.catch_up()
+        counts = builder.store.count()
+        if counts.chunks != counts.recorded_chunks:
+            raise StoreError(
+                f"Version {number} has {counts.chunks} chunks where its documents record {counts.recorded_chunks}.",
+                remedy=f"Drop it with `lore index prune {number}` and build it anew.",
+            )
+        version = self._version(number)
+        if version.status == "building":
+            self._versions.save(replace(version, status="ready", ready_at=datetime.now(UTC), counts=counts))
+        builder.catch_up()  # from now on syncs see to all of it; what one wrote just before is taken in here
+        builder.store.optimize()
+        return self.one(number)
+
+    def _builder(self, number: int) -> VersionBuilder:
+        version = self._version(number)
+        self._embedder(settings_of(self._settings, version.recipe))
+        return make_builder(self._settings, self._versions, version, embedders=self._embedders)
+
+    def _embedder(self, settings: Settings) -> Embedder:
+        made = make_embedder(settings)
+        for held in self._embedders:
+            if (held.name, held.dimensions) == (made.name, made.dimensions):
+                return held
+        self._embedders.append(made)
+        return made
+
+    # ------------------------------------------------------------------------------------------------------- judging
+
+    def judge(self, number: int, *, listener: Listener = silent) -> Verdict:
+        """Score a version against the live one by the question set of the settings, and note it in the manifest.
+
+        Raises ConfigurationError where no question set is named or it cannot judge this index.
+        """
+        version, live = self._version(number), self._live()
+        if version.number == live.number:
+            raise ConfigurationError(f"Version {number} is live: there is nothing to compare it with.")
+        if self._settings.questions is None:
+            raise ConfigurationError(
+                "No question set is named that could judge the version.",
+                remedy="Set LORE_QUESTIONS, or give --questions FILE; docs/gate.md says how to write one.",
+            )
+        questions = locate(load_questions(self._settings.questions), self._versions.open(number).documents())
+        verdict = judge(
+            questions,
+            self._search(live),
+            self._search(version),
+            margin=self._settings.gate_margin,
+            retrieve_limit=self._settings.retrieve_limit,
+            progress=listener,
+        )
+        scores = _scores(verdict, live.number)
+        self._versions.save(replace(self._version(number), scores={**version.scores, **scores}))
+        return verdict
+
+    def _live(self) -> IndexVersion:
+        live = self._versions.live()
+        if live is None:
+            raise StoreError("There is no index yet.", remedy="Run: lore sync --all")
+        return self._version(live)
+
+    def _search(self, version: IndexVersion) -> Search:
+        own = settings_of(self._settings, version.recipe)
+        embedder = self._embedder(own)
+        if (embedder.name, embedder.dimensions) != (version.recipe.embedder, version.recipe.dimensions):
+            raise ConfigurationError(
+                f"Version {version.number} was made by embedder {version.recipe.embedder!r}, which these settings do "
+                "not give.",
+                remedy="Set the keys and addresses that it needs.",
+            )
+        index = self._versions.open(version.number)
+        return pipeline_search(index, embedder, make_reranker(own, embedder), alpha=own.alpha)
+
+    # ----------------------------------------------------------------------------------------------------- promoting
+
+    def promote(self, number: int, verdict: Verdict | None, *, force: bool = False) -> None:
+        """Make a version live in one step. It is brought up to date just before.
+
+        Raises GateError when it is being built, or no verdict lets it pass; `force` overrides that, and what keeps it
+        from being brought up to date.
+        """
+        version = self._version(number)
+        if number == self._versions.live():
+            raise ConfigurationError(f"Version {number} is live already.")
+        if not force:
+            if version.status != "ready":
+                raise GateError(
+                    f"Version {number} is still being built: {len(behind(self._versions.open(number)))} documents are "
+                    "missing or changed.",
+                    remedy="Run `lore index build` with the settings it is built by, to its end.",
+                )
+            if verdict is None or not verdict.may_promote:
+                said = f"was {verdict.decision}" if verdict else "was not judged"
+                raise GateError(
+                    f"Version {number} {said} by the gate; nothing was changed.",
+                    remedy="Look at its report; --force promotes it all the same.",
+                )
+        try:
+            self._builder(number).catch_up()
+        except LoreError:
+            if not force:
+                raise
+        self._versions.promote(number)
+
+    def rollback(self) -> int:
+        """Make the version live again that was live before; returns its number. Raises ConfigurationError.
+
+        `catch_up_live` then takes in what it could not be given while it was not live.
+        """
+        previous = self._versions.previous()
+        if previous is None:
+            raise ConfigurationError(
+                "No version was live before this one, so there is nothing to go back to.",
+                remedy="See: lore index list",
+            )
+        self._versions.promote(previous)
+        return previous
+
+    def fits(self, number: int) -> bool:
+        """Whether the present settings read and write this version: else a process started anew reads another one."""
+        embedder = self._embedder(self._settings)
+        recipe = make_recipe(self._settings, embedder, make_splitter(self._settings, embedder))
+        held = self._version(number).recipe
+        return (held.embedder, held.dimensions, held.splitter, held.strategy) == (
+            recipe.embedder,
+            recipe.dimensions,
+            recipe.splitter,
+            recipe.strategy,
+        )
+
+    def prune(self, numbers: Sequence[int] = ()) -> list[int]:
+        """Remove versions, and return which: those named, else all that were live and are not the live or the last one.
+
+        Raises ConfigurationError, and removes nothing, for the live one and for one that is not there.
+        """
+        live = self._versions.live()
+        for number in numbers:
+            if self._version(number).number == live:
+                raise ConfigurationError(f"Version {number} is live.", remedy="Promote another one first.")
+        chosen = numbers or [version.number for version in self._versions.all() if self._role(version) == "old"]
+        for number in chosen:
+            self._versions.drop(number)
+        return list(chosen)
+
+
+def _same(version: IndexVersion, recipe: Recipe, schema: int) -> bool:
+    """Whether the version is one that these settings would make."""
+    return version.schema == schema and version.recipe == recipe
+
+
+def _scores(verdict: Verdict, live: int) -> Mapping[str, Any]:
+    """What the manifest keeps of a verdict; the report has the questions."""
+    return {
+        "judged_at": datetime.now(UTC).isoformat(),
+        "against": live,
+        "questions": verdict.question_set,
+        "judged": len(verdict.outcomes),
+        "decision": verdict.decision,
+        "ndcg_at_10": round(verdict.candidate.ndcg_at_10, 4),
+        "live_ndcg_at_10": round(verdict.live.ndcg_at_10, 4),
+        "difference": round(verdict.difference, 4),
+        "bounds": [round(verdict.lower, 4), round(verdict.upper, 4)],
+    }
