@@ -162,8 +162,12 @@ def test_a_clear_loss_on_many_questions_is_refused() -> None:
     assert judged([1] * 60, [1, 2, 4] * 20).decision == "refused"
 
 
-def test_a_clear_gain_is_accepted_with_few_questions() -> None:
-    verdict = judged([2, 3, 4, 2, 5, 3, 2, 2], [1, 1, 2, 1, 1, 1, 2, 1])
+def test_a_clear_gain_is_accepted_with_few_questions_even_where_all_other_pages_changed() -> None:
+    names = [f"q{number}" for number in range(8)]
+    live = {name: ranked(name, rank) for name, rank in zip(names, [2, 3, 4, 2, 5, 3, 2, 2], strict=True)}
+    candidate = {name: [f"docs:{name}", *FILLER[10:]] for name in names}
+    verdict = judge(asked(*names), answering(live), answering(candidate), margin=0.02)
+    assert verdict.kept == 0.1
     assert verdict.lower > 0
     assert verdict.decision == "accepted"
 
@@ -209,14 +213,14 @@ def test_a_live_version_that_finds_nothing_has_nothing_to_lose() -> None:
 def test_chance_refuses_a_harmless_change_in_few_cases_and_accepts_a_bad_one_in_few() -> None:
     dice = random.Random(17)
     decisions: dict[str, list[str]] = {"harmless": [], "bad": []}
-    for _ in range(60):
+    for _ in range(30):
         live = [dice.choice([1, 1, 2, 3, None]) for _ in range(100)]
         moved = [dice.choice([1, 1, 2, 3, None]) if dice.random() < 0.2 else rank for rank in live]
         decisions["harmless"].append(judged(live, moved, margin=0.03).decision)
         lost = [None if dice.random() < 0.08 else rank for rank in live]  # a loss of .052
         decisions["bad"].append(judged(live, lost, margin=0.03).decision)
     assert decisions["harmless"].count("refused") == 0
-    assert decisions["bad"].count("accepted") <= 3
+    assert decisions["bad"].count("accepted") <= 2
     assert decisions["bad"].count("refused") > decisions["harmless"].count("refused")
 
 

@@ -38,7 +38,7 @@ def test_lines_in_full() -> None:
     assert report_lines(VERDICT) == [
         "Undecided: 4 questions cannot tell whether the candidate is worse by more than 0.02 nDCG@10. "
         "About 1,234 would be needed, if the rest is like these.",
-        "Mean difference -0.062; with 95% confidence not below -0.188, and with the same not above +0.062 "
+        "Mean difference -0.062; with 95% confidence it is not below -0.188, and with as much it is not above +0.062 "
         "(paired bootstrap over 4 questions).",
         "Of the live version's first ten pages the candidate's first ten have 87.5%.",
         "",

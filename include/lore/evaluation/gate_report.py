@@ -73,8 +73,8 @@ def report_markdown(verdict: Verdict, *, shown: int = MOST_SHOWN) -> str:
 
 def _difference(verdict: Verdict) -> str:
     return (
-        f"Mean difference {verdict.difference:+.3f}; with {verdict.confidence:.0%} confidence not below "
-        f"{verdict.lower:+.3f}, and with the same not above {verdict.upper:+.3f} "
+        f"Mean difference {verdict.difference:+.3f}; with {verdict.confidence:.0%} confidence it is not below "
+        f"{verdict.lower:+.3f}, and with as much it is not above {verdict.upper:+.3f} "
         f"(paired bootstrap over {_questions(len(verdict.outcomes))})."
     )
 
