@@ -152,7 +152,7 @@ def test_a_run_that_was_cut_long_ago_begins_anew():
     with SiteServer(linked_site()) as site:
         first = next(source_of(site).read(None))
         site.requests.clear()
-        documents(source_of(site, now=NOW + 2 * 86_400), first.cursor)
+        documents(source_of(site, now=NOW + 8 * 86_400), first.cursor)
         assert len(site.paths(304)) == 50
         assert len(site.bodies()) == 81
 

@@ -373,3 +373,41 @@ def test_a_slow_answer_ends_in_time():
         started = time.monotonic()
         assert failed(list(source_of(site, timeout=0.3).read(None))) == ["docs:/c"]
         assert time.monotonic() - started < 5
+
+
+def test_a_page_that_redirects_to_itself_fails_and_a_site_that_does_so_is_an_error():
+    with SiteServer(small_site()) as site:
+        site.pages["/c"] = redirect("/c/")
+        site.pages["/c/"] = redirect(f"https://127.0.0.1:{site.port}/c")
+        batches = list(source_of(site).read(None))
+        assert failed(batches) == ["docs:/c"]
+        assert "redirects to itself" in batches[-1].failures[0].reason
+        site.pages["/"] = redirect(f"https://127.0.0.1:{site.port}/")
+        with pytest.raises(SourceError, match="redirects to itself") as caught:
+            documents(source_of(site))
+        assert "https" in caught.value.remedy
+
+
+def test_what_was_read_before_the_end_is_given():
+    with SiteServer(small_site(), faults=[Fault("/c", status=429, headers={"Retry-After": "900"}, times=2)]) as site:
+        batches = []
+        with pytest.raises(SourceError, match="asks to wait"):
+            batches.extend(source_of(site).read(None))
+        assert ids(batches) == ["docs:/", "docs:/a", "docs:/b"]
+        rest = []
+        with pytest.raises(SourceError, match="asks to wait"):
+            rest.extend(source_of(site).read(batches[-1].cursor))
+        assert rest == []
+        assert len(documents(source_of(site), batches[-1].cursor)) == 6
+
+
+def test_a_refresh_to_a_page_that_is_gone_is_no_page():
+    with SiteServer({"/": page("Home", links("/a")), "/a": page("A", "", REFRESH)}) as site:
+        found, cursor = read(source_of(site))
+        assert set(found) == {"/"}
+        site.requests.clear()
+        assert documents(source_of(site), cursor) == {}
+        assert site.bodies() == []
+
+
+REFRESH = '<meta http-equiv="refresh" content="0; url=/missing">'

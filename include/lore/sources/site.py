@@ -20,7 +20,7 @@ COUNTS = {
     "url", "discovery", "include", "exclude", "version", "query_parameters", "markdown_twins", "audiences", "max_bytes"
 }  # fmt: skip
 """What a declaration says about which documents there are, and how they look."""
-ROUND_SECONDS = 24 * 3600
+ROUND_SECONDS = 7 * 24 * 3600
 """A round that was cut off longer ago begins anew: what it read is no longer what the site has."""
 
 

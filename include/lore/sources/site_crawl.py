@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import base64
-import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 
 from include.lore.declarations import SiteDeclaration
 from include.lore.errors import SourceError
 from include.lore.sources.retries import UnreachableError
+from include.lore.sources.site_ask import Asker, date_of, validator_of
 from include.lore.sources.site_fetch import Answer, Fetcher
+from include.lore.sources.site_frontier import Frontier
 from include.lore.sources.site_page import Page, format_of_answer, read_page
-from include.lore.sources.site_pages import MAX_VALIDATOR, Entry, Pages, State
+from include.lore.sources.site_pages import Entry, Pages, State
 from include.lore.sources.site_sitemap import listed_pages
-from include.lore.sources.site_twins import page_address, twin_addresses
+from include.lore.sources.site_twins import page_address
 from include.lore.sources.site_urls import Scope
 from include.lore.types import Batch, Document, Failure
 
@@ -28,12 +27,10 @@ BATCH_PAGES = 50
 BATCH_BYTES = 16_000_000
 BATCHES = 50
 """About so many times in a round the cursor is written: it holds all pages, so its cost grows with their number."""
-MAX_HOPS = 5
 OUTAGE_PAGES = 3
 """So many pages in a row that cannot be had are the server's trouble, not the pages'."""
 SKEW = timedelta(days=1)
 """A page that changed later than this from now did not: its server's clock is wrong."""
-ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"')
 
 
 class Crawl:
@@ -45,14 +42,14 @@ class Crawl:
         self._declaration = declaration
         self._scope = scope
         self._fetcher = fetcher
+        self._asker = Asker(declaration, scope, fetcher)
         self._pages = pages
+        self._frontier = Frontier(pages, scope, 2 * declaration.max_pages + 1)
         self._selection = selection
         documents = [(key, entry) for key, entry in pages.entries.items() if entry.state is State.DOCUMENT]
         self._before = {key: entry.digest for key, entry in documents}
         self._holders = {entry.digest: key for key, entry in documents}
         self._changed: dict[str, datetime] = {}
-        self._queue: deque[str] = deque()
-        self._queued: set[str] = set()
         self._follows_links = False
         self._visits = sum(entry.done for entry in pages.entries.values())
         self._waiting = 0
@@ -68,7 +65,17 @@ class Crawl:
         return [*found, self._left_out] if self._left_out else found
 
     def run(self) -> Iterator[Batch]:
-        """Yield what is new or changed, with cursors to go on from. Raises SourceError when the round cannot end."""
+        """Yield what is new or changed, with cursors to go on from. Raises SourceError when the round cannot end; where
+        that passes by itself, all that was read comes before it.
+        """
+        try:
+            yield from self._round()
+        except SourceError as error:
+            if error.retryable and self._waiting:
+                yield self._batch(self._cursor())
+            raise
+
+    def _round(self) -> Iterator[Batch]:
         self._seed()
         yield from self._work()
         while orphans := self._pages.orphans():
@@ -84,61 +91,37 @@ class Crawl:
             )
         yield self._batch(self._cursor())
 
-    # ------------------------------------------------------------------------------------------------- the queue
-
     def _seed(self) -> None:
         listed = listed_pages(self._fetcher, self._declaration, self._scope)
         discovery = self._declaration.discovery
         self._follows_links = discovery in ("links", "both") or (discovery == "auto" and not listed)
         if self._follows_links:
-            self._enqueue(self._scope.starts[0], 0)
+            self._frontier.add(self._scope.starts[0], 0)
         for page in listed:
             address = page_address(page.address) if self._declaration.markdown_twins else page.address
             if page.changed:
                 self._changed[self._scope.key(address)] = page.changed
-            self._enqueue(address, 0)
-        for entry in list(self._pages.entries.values()):
-            if (
-                self._follows_links
-            ):  # an unchanged page is not sent, so its links are not seen: what they led to is known
-                self._enqueue(entry.address, entry.depth)
-            if entry.done and entry.alias:
-                self._enqueue_key(entry.alias, entry.depth)
-
-    def _enqueue_key(self, key: str, depth: int) -> None:
-        known = self._pages.entries.get(key)
-        self._enqueue(known.address if known else self._scope.origin + key, depth)
-
-    def _enqueue(self, address: str, depth: int) -> None:
-        key = self._scope.key(address)
-        if key in self._queued:
-            return
-        entry = self._pages.entries.get(key)
-        if entry is None:
-            if len(self._pages.entries) > 2 * self._declaration.max_pages:
-                return  # far more than will ever be asked for
-            entry = self._pages.entries[key] = Entry(address, depth=depth)
-        self._queued.add(key)
-        if not entry.done:
-            self._queue.append(key)
+            self._frontier.add(address, 0)
+        if self._follows_links:
+            self._frontier.add_known()
+        self._frontier.add_aliases()
 
     def _work(self) -> Iterator[Batch]:
-        while self._queue and not self._left_out:
+        while self._frontier and not self._left_out:
             if self._visits >= self._declaration.max_pages:
                 self._leave_out()
                 return
-            self._visit(self._queue.popleft())
-            self._waiting += 1
+            self._visit(self._frontier.take())
             if self._waiting >= max(BATCH_PAGES, len(self._pages.entries) // BATCHES):
                 yield self._batch(self._cursor())
             elif sum(len(document.data or b"") for document in self._documents) > BATCH_BYTES:
                 yield self._batch(None)
 
     def _leave_out(self) -> None:
-        self._left_out = self._id(self._queue[0])
+        self._left_out = self._id(self._frontier.first())
         reason = (
-            f"`max_pages` of {self._declaration.max_pages:,} is reached, and {len(self._queue):,} more addresses are "
-            "known. Raise it, or leave pages out with `exclude`."
+            f"`max_pages` of {self._declaration.max_pages:,} is reached, and {len(self._frontier):,} more addresses "
+            "wait. Raise it, or leave pages out with `exclude`."
         )
         self._failures.append(Failure(self._left_out, reason))
 
@@ -154,8 +137,6 @@ class Crawl:
     def _id(self, key: str) -> str:
         return f"{self._declaration.id}:{key}"
 
-    # -------------------------------------------------------------------------------------------------- one page
-
     def _visit(self, key: str, *, alone: bool = False) -> None:
         """Ask for a page. `alone`: the page must stand for itself, whatever it says of other addresses."""
         entry = self._pages.entries[key]
@@ -164,7 +145,7 @@ class Crawl:
             return
         self._visits += 1
         try:
-            entry, answer = self._ask(key, entry, conditional=not alone)
+            entry, answer = self._asker.ask(key, entry, conditional=not alone)
         except UnreachableError as error:
             self._fail(key, entry, error.message, error)
             return
@@ -172,12 +153,11 @@ class Crawl:
             self._fail(key, entry, answer.problem)
         elif answer.status == 304:
             self._succeed()
-            self._pages.entries[key] = replace(entry, done=True)
+            self._set(key, entry, entry.state, entry.alias)
             if entry.alias:
-                self._enqueue_key(entry.alias, entry.depth)
+                self._frontier.add_key(entry.alias, entry.depth)
         elif answer.location is not None:
-            self._succeed()
-            self._lead(key, entry, State.MOVED, answer.location, answer.address)
+            self._moved(key, entry, answer.location, answer.address)
         elif answer.status in (404, 410):
             self._succeed()
             self._set(key, entry, State.GONE)
@@ -187,42 +167,23 @@ class Crawl:
             self._succeed()
             self._take(key, entry, answer, alone)
 
-    def _ask(self, key: str, entry: Entry, *, conditional: bool) -> tuple[Entry, Answer]:
-        """The answer for a page, over redirects that lead to the same page, and the entry with what was learnt."""
-        is_new = entry.state is State.QUEUED
-        twins = (entry.twin,) if entry.twin else twin_addresses(entry.address) if is_new else ()
-        conditions = entry.conditions if conditional else {}
-        if self._declaration.markdown_twins:
-            for twin in twins:
-                answer = self._get(twin, conditions)
-                if answer.status == 304 or _is_markdown(answer):
-                    return replace(entry, twin=twin), answer
-            if entry.twin:
-                conditions = {}
-        answer = self._get(entry.address, conditions)
-        if answer.status == 404 and entry.depth == 0 and self._scope.is_start(entry.address):
-            for start in self._scope.starts[1:]:
-                answer = self._get(start, {})
-        for _ in range(MAX_HOPS):
-            target = self._scope.address(answer.location, answer.address) if answer.location else None
-            if target is None or self._scope.key(target) != key:
-                break
-            answer = self._get(target, {})
-        return replace(entry, twin="", address=answer.address), answer
-
-    def _get(self, address: str, conditions: dict[str, str]) -> Answer:
-        answer = self._fetcher.get(
-            address, conditions, limit=self._declaration.max_bytes, wanted=lambda head: bool(format_of_answer(head))
+    def _moved(self, key: str, entry: Entry, location: str, base: str) -> None:
+        entry = replace(entry, validator="", digest="")
+        if self._other(key, location, base):
+            self._succeed()
+            self._lead(key, entry, State.MOVED, location, base)
+            return
+        error = SourceError(
+            f"{entry.address} redirects to itself, as {location[:200]!r}.",
+            remedy="Declare `url` as the server wants it: is it https://, or another host?",
         )
-        if answer.status == 304 and not conditions:
-            return replace(answer, problem="The server says that it is unchanged, without having been asked that.")
-        return answer
+        self._fail(key, entry, error.message, error)
 
     def _take(self, key: str, entry: Entry, answer: Answer, alone: bool) -> None:
         """Decide what a page is that was sent."""
         format = "markdown" if entry.twin else format_of_answer(answer)
         digest = base64.b64encode(sha256(answer.body).digest()[:9]).decode("ascii")
-        entry = replace(entry, validator=_validator(answer), digest=digest, alias="")
+        entry = replace(entry, validator=validator_of(answer), digest=digest)
         if format is None:
             self._set(key, entry, State.SKIPPED)
             return
@@ -231,7 +192,7 @@ class Crawl:
             for link in page.links:
                 self._follow(link, page.base, entry.depth + 1)
         if page.refresh and self._other(key, page.refresh, page.base):
-            self._lead(key, entry, State.ALIAS, page.refresh, page.base)
+            self._lead(key, entry, State.MOVED, page.refresh, page.base)
         elif page.canonical and not alone and self._names_another(key, page):
             self._lead(key, entry, State.ALIAS, page.canonical, page.base)
         elif not page.indexed or not self._scope.wants(entry.address):
@@ -247,7 +208,7 @@ class Crawl:
     def _follow(self, link: str, base: str, depth: int) -> None:
         address = self._scope.address(link, base)
         if address is not None:
-            self._enqueue(page_address(address) if self._declaration.markdown_twins else address, depth)
+            self._frontier.add(page_address(address) if self._declaration.markdown_twins else address, depth)
 
     def _other(self, key: str, reference: str, base: str) -> bool:
         address = self._scope.normal(reference, base)
@@ -269,7 +230,7 @@ class Crawl:
         url = self._scope.normal(page.canonical, page.base) if page.canonical else None
         if url is None or self._scope.key(url) != key:
             url = self._scope.normal(entry.address, entry.address) or entry.address
-        changed = self._changed.get(key) or _date(answer.headers.get("last-modified"))
+        changed = self._changed.get(key) or date_of(answer.headers.get("last-modified"))
         if changed and changed > datetime.fromtimestamp(self._fetcher.now(), UTC) + SKEW:
             changed = None
         return Document(
@@ -284,10 +245,9 @@ class Crawl:
             data=data,
         )
 
-    # --------------------------------------------------------------------------------------------- what became of it
-
-    def _set(self, key: str, entry: Entry, state: State) -> None:
-        self._pages.entries[key] = replace(entry, state=state, done=True)
+    def _set(self, key: str, entry: Entry, state: State, alias: str = "") -> None:
+        self._pages.entries[key] = replace(entry, state=state, alias=alias, done=True)
+        self._waiting += 1
 
     def _lead(self, key: str, entry: Entry, state: State, reference: str, base: str) -> None:
         """Note that a page leads to another one, which is then asked for; to one outside leads to nothing."""
@@ -300,9 +260,8 @@ class Crawl:
                 )
             self._set(key, entry, State.SKIPPED)
             return
-        target = self._scope.key(address)
-        self._pages.entries[key] = replace(entry, state=state, alias=target, done=True)
-        self._enqueue(address, entry.depth)
+        self._set(key, entry, state, self._scope.key(address))
+        self._frontier.add(address, entry.depth)
 
     def _succeed(self) -> None:
         self._answered = True
@@ -310,11 +269,11 @@ class Crawl:
 
     def _fail(self, key: str, entry: Entry, reason: str, error: SourceError | None = None) -> None:
         """Note that a page cannot be had, which is not to say that it is gone; `error` is raised when none can."""
-        self._failed_in_a_row += 1
+        self._failed_in_a_row += 1 if error else 0
         if error and (not self._answered or self._failed_in_a_row >= OUTAGE_PAGES):
             raise error
         self._failures.append(Failure(self._id(key), f"{entry.address}: {reason}"))
-        self._set(key, replace(entry, validator="", digest="", alias=""), State.FAILED)
+        self._set(key, replace(entry, validator="", digest=""), State.FAILED)
 
     def _refused(self, key: str, entry: Entry, status: int) -> None:
         """A page that was a document, or that the site lists, is missed; one behind a login that a link led to, not."""
@@ -329,25 +288,3 @@ class Crawl:
             self._fail(key, entry, f"HTTP {status}.", error)
         else:
             self._set(key, entry, State.SKIPPED)
-
-
-def _is_markdown(answer: Answer) -> bool:
-    """Whether it is Markdown, and not the page that some servers give for every address."""
-    kinds = ("text/markdown", "text/x-markdown", "text/plain")
-    return answer.status == 200 and answer.content_type in kinds and answer.body.lstrip()[:1] != b"<"
-
-
-def _validator(answer: Answer) -> str:
-    """What makes the server say whether the page changed: its ETag, else its date; "" when it gives neither."""
-    etag, date = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
-    if len(etag) <= MAX_VALIDATOR and ETAG.fullmatch(etag):
-        return etag
-    return date if len(date) <= MAX_VALIDATOR and _date(date) else ""
-
-
-def _date(text: str | None) -> datetime | None:
-    try:
-        time = parsedate_to_datetime(text) if text else None
-        return time.replace(tzinfo=UTC) if time and time.tzinfo is None else time
-    except (ValueError, OverflowError, TypeError):
-        return None

@@ -26,7 +26,7 @@ class State(StrEnum):
     """Not asked for yet."""
     DOCUMENT = "d"
     MOVED = "m"
-    """It redirects to `alias`."""
+    """It sends its readers to `alias`."""
     ALIAS = "a"
     """It names `alias` as the address of its content (rel=canonical)."""
     COPY = "c"
@@ -55,7 +55,7 @@ class Entry:
     @property
     def conditions(self) -> dict[str, str]:
         """The headers that make the server leave out a body that we have."""
-        if not self.validator or self.state in (State.QUEUED, State.GONE, State.FAILED, State.MOVED):
+        if not self.validator or self.state in (State.QUEUED, State.GONE, State.FAILED):
             return {}
         name = "If-None-Match" if self.validator.endswith('"') else "If-Modified-Since"
         return {name: self.validator}

@@ -44,12 +44,12 @@ def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -
     if declaration.discovery == "llms_txt":
         found = _llms_txt(fetcher, declaration, scope)
     else:
-        found = _Sitemaps(fetcher, declaration).pages()
+        found = _Sitemaps(fetcher, declaration, scope).pages()
     pages: dict[str, Listed] = {}
     for count, listed in enumerate(found):
         if count > MAX_ADDRESSES:
             raise _unusable(declaration.url, f"its sitemaps list more than {MAX_ADDRESSES:,} addresses")
-        address = scope.address(listed.address, declaration.url)
+        address = scope.address(listed.address, scope.origin)
         if address is not None and scope.wants(address):
             pages.setdefault(scope.key(address), Listed(address, listed.changed))
     if not pages and declaration.discovery in ("sitemap", "llms_txt"):
@@ -80,22 +80,21 @@ class _Sitemaps:
     only guess may be missing, or be the page that some servers give for every address.
     """
 
-    def __init__(self, fetcher: Fetcher, declaration: SiteDeclaration) -> None:
+    def __init__(self, fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> None:
         self._fetcher = fetcher
+        self._scope = scope
         self._declaration = declaration
         self._seen: set[str] = set()
 
     def pages(self) -> Iterator[Listed]:
-        url = self._declaration.url
-        named = self._declaration.sitemaps or self._fetcher.robots(url).sitemaps
+        named = self._declaration.sitemaps or self._fetcher.robots(f"{self._scope.origin}/").sitemaps
         found = False
         for listed in self._read_all(named, sure=True):
             found = True
             yield listed
         if found or self._declaration.sitemaps:
             return
-        parts = urlsplit(url)
-        guesses = (f"{url}/sitemap.xml", f"{parts.scheme}://{parts.netloc}/sitemap.xml")
+        guesses = (f"{self._scope.origin}{self._scope.prefix}/sitemap.xml", f"{self._scope.origin}/sitemap.xml")
         yield from self._read_all(guesses, sure=False)
 
     def _read_all(self, addresses: tuple[str, ...], *, sure: bool) -> Iterator[Listed]:
