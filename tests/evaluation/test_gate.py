@@ -182,17 +182,18 @@ def test_one_question_that_lost_does_not_refuse_and_is_not_accepted_either() -> 
 
 
 def test_few_questions_without_a_loss_do_not_accept_what_changed_much() -> None:
-    live, other = ranked("q", 1), ["docs:q", *FILLER[10:]]
+    live, other = ranked("q", 3), [*FILLER[10:12], "docs:q", *FILLER[12:]]
     verdicts = []
-    for count in (20, 149):
+    for count in (20, 73, 74):
         names = [f"q{number}" for number in range(count)]
         questions = asked(*names, relevance={"docs:q": 1})
         sides = [answering(dict.fromkeys(names, pages)) for pages in (live, other)]
         verdicts.append(judge(questions, *sides, margin=0.02))
-    few, enough = verdicts
+    few, nearly, enough = verdicts
     assert (few.lower, few.kept) == (0.0, 0.1)
-    # A share of .02 that loses a score of 1 costs .02; ln(.05) / ln(.98) = 148.3 questions would show it.
-    assert (few.decision, few.questions_needed) == ("undecided", 149)
+    # A share of .04 that loses a score of .5 costs .02; ln(.05) / ln(.96) = 73.4 questions would show it.
+    assert (few.decision, few.questions_needed) == ("undecided", 74)
+    assert (nearly.decision, nearly.questions_needed) == ("undecided", 74)
     assert (enough.decision, enough.questions_needed) == ("accepted", None)
 
 

@@ -112,7 +112,9 @@ class Verdict:
 
         try:
             return TypeAdapter(cls).validate_python(dict(values))
-        except (ValidationError, TypeError, ValueError) as error:
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            where = ".".join(map(str, first["loc"])) or "it"
             raise ConfigurationError(
-                f"This is no verdict of the gate: {error}", remedy="Judge the candidate again."
+                f"This is no verdict of the gate: {where}: {first['msg']}.", remedy="Judge the candidate again."
             ) from None
