@@ -59,6 +59,12 @@ class Settings(BaseModel):
     github_app_private_key: SecretStr | None = Field(None, description="The App's private key, in PEM")
     github_app_installation_id: str | None = Field(None, description="The App's installation; default: found by itself")
     slack_token: SecretStr | None = Field(None, description="Bot token for reading Slack; also SLACK_BOT_TOKEN")
+    stackexchange_key: SecretStr | None = Field(
+        None, description="Key of Stack Exchange's API: 10,000 calls a day instead of 300"
+    )
+    api_headers: SecretStr | None = Field(
+        None, description='Headers for servers of discourse and json_api: {"https://HOST": {"Name": "value"}}'
+    )
 
     weaviate_url: str | None = Field(None, description="Weaviate's address: http://HOST:PORT, https://HOST")
     weaviate_grpc_host: str | None = Field(None, description="Host of its gRPC port, where it is another one")

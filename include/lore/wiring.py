@@ -18,6 +18,7 @@ from include.lore.declarations import (
     SiteDeclaration,
     SlackDeclaration,
     SlackExportDeclaration,
+    StackOverflowDeclaration,
 )
 from include.lore.errors import ConfigurationError, LoreError
 from include.lore.ingest.sync import Sync
@@ -309,6 +310,24 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
             from include.lore.sources.site import SiteSource
 
             return SiteSource(declaration, timeout=settings.timeout_seconds, max_retries=settings.max_retries)
+        case StackOverflowDeclaration(dump=None):
+            from include.lore.sources.retries import Retries
+            from include.lore.sources.stackoverflow import StackOverflowSource
+            from include.lore.sources.stackoverflow_api import BASE_URL, StackExchangeAccess
+
+            return StackOverflowSource(
+                declaration,
+                access=StackExchangeAccess(
+                    declaration.base_url or BASE_URL,
+                    key=_secret(settings.stackexchange_key),
+                    timeout=settings.timeout_seconds,
+                    retries=Retries(settings.max_retries, remedy="A key raises the quota: LORE_STACKEXCHANGE_KEY."),
+                ),
+            )
+        case StackOverflowDeclaration():
+            from include.lore.sources.stackoverflow_dump import StackOverflowDumpSource
+
+            return StackOverflowDumpSource(declaration)
 
 
 def _github(declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings) -> GitHubAccess:

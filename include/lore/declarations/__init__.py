@@ -9,6 +9,7 @@ from include.lore.declarations.kinds import KINDS, Declaration
 from include.lore.declarations.load import Declarations, load_declaration, load_declarations
 from include.lore.declarations.site import SiteDeclaration
 from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
+from include.lore.declarations.stackoverflow import StackOverflowDeclaration
 
 __all__ = [
     "KINDS",
@@ -20,6 +21,7 @@ __all__ = [
     "SiteDeclaration",
     "SlackDeclaration",
     "SlackExportDeclaration",
+    "StackOverflowDeclaration",
     "load_declaration",
     "load_declarations",
 ]

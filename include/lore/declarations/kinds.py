@@ -11,6 +11,7 @@ from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
 from include.lore.declarations.site import SiteDeclaration
 from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
+from include.lore.declarations.stackoverflow import StackOverflowDeclaration
 
 __all__ = ["KINDS", "Declaration"]
 
@@ -20,7 +21,8 @@ Declaration: TypeAlias = Annotated[
     | SlackExportDeclaration
     | GitHubIssuesDeclaration
     | GitHubRepoDeclaration
-    | SiteDeclaration,
+    | SiteDeclaration
+    | StackOverflowDeclaration,
     Field(discriminator="kind"),
 ]
 

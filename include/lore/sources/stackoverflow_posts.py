@@ -1,0 +1,215 @@
+"""Questions and answers of Stack Exchange, as its API and its data dump give them, and the page that they become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from include.lore.declarations import StackOverflowDeclaration
+from include.lore.sources.posts import day, facts, from_epoch, from_iso, one_line, section, to_markdown, web_address
+from include.lore.types import Document
+
+__all__ = [
+    "Answer",
+    "Question",
+    "answer_from_api",
+    "answer_from_dump",
+    "document_of",
+    "is_wanted",
+    "question_from_api",
+    "question_from_dump",
+    "site_address",
+]
+
+OWN_DOMAINS = frozenset({"stackoverflow", "serverfault", "superuser", "askubuntu", "stackapps"})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question without its answers. `answered` means: an answer was accepted or has votes."""
+
+    id: int
+    title: str
+    body: str
+    score: int
+    tags: tuple[str, ...]
+    author: str
+    created: datetime | None
+    active: datetime | None
+    accepted_id: int | None
+    answered: bool
+    closed: datetime | None = None
+    closed_reason: str = ""
+    link: str = ""
+    license: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    id: int
+    question_id: int
+    body: str
+    score: int
+    author: str
+    created: datetime | None
+
+
+def question_from_api(item: Mapping[str, Any]) -> Question | None:
+    """A question of the API, or None for what has no number to identify it by."""
+    number = _whole(item.get("question_id"))
+    if number is None:
+        return None
+    tags = item.get("tags")
+    return Question(
+        id=number,
+        title=one_line(item.get("title")),
+        body=_text(item.get("body")),
+        score=_whole(item.get("score")) or 0,
+        tags=tuple(one_line(tag) for tag in tags) if isinstance(tags, list) else (),
+        author=_owner(item),
+        created=from_epoch(item.get("creation_date")),
+        active=from_epoch(item.get("last_activity_date")),
+        accepted_id=_whole(item.get("accepted_answer_id")),
+        answered=item.get("is_answered") is True,
+        closed=from_epoch(item.get("closed_date")),
+        closed_reason=one_line(item.get("closed_reason")),
+        link=web_address(item.get("link")),
+        license=one_line(item.get("content_license")),
+    )
+
+
+def answer_from_api(item: Mapping[str, Any]) -> Answer | None:
+    """An answer of the API, or None for what cannot be told apart or belongs nowhere."""
+    number, parent = _whole(item.get("answer_id")), _whole(item.get("question_id"))
+    if number is None or parent is None:
+        return None
+    score = _whole(item.get("score")) or 0
+    return Answer(number, parent, _text(item.get("body")), score, _owner(item), from_epoch(item.get("creation_date")))
+
+
+def question_from_dump(row: Mapping[str, str]) -> Question | None:
+    """A question of Posts.xml; whether it is answered is known once its answers are."""
+    number = _number(row.get("Id"))
+    if number is None:
+        return None
+    tags = row.get("Tags", "").replace("><", "|").strip("<>|")  # <a><b> in old dumps, |a|b| in new ones
+    return Question(
+        id=number,
+        title=one_line(row.get("Title")),
+        body=row.get("Body", ""),
+        score=_number(row.get("Score")) or 0,
+        tags=tuple(tag for tag in tags.split("|") if tag),
+        author=one_line(row.get("OwnerDisplayName")),
+        created=from_iso(row.get("CreationDate")),
+        active=from_iso(row.get("LastActivityDate")),
+        accepted_id=_number(row.get("AcceptedAnswerId")),
+        answered=False,
+        closed=from_iso(row.get("ClosedDate")),
+        license=one_line(row.get("ContentLicense")),
+    )
+
+
+def answer_from_dump(row: Mapping[str, str]) -> Answer | None:
+    """An answer of Posts.xml, or None for what belongs nowhere."""
+    number, parent = _number(row.get("Id")), _number(row.get("ParentId"))
+    if number is None or parent is None:
+        return None
+    author, created = one_line(row.get("OwnerDisplayName")), from_iso(row.get("CreationDate"))
+    return Answer(number, parent, row.get("Body", ""), _number(row.get("Score")) or 0, author, created)
+
+
+def is_wanted(question: Question, declaration: StackOverflowDeclaration) -> bool:
+    """Whether the declaration takes the question, its tags apart."""
+    if question.score < declaration.min_score or not (question.answered or declaration.include_unanswered):
+        return False
+    return not (declaration.since and question.active and question.active.date() < declaration.since)
+
+
+def document_of(question: Question, answers: Sequence[Answer], declaration: StackOverflowDeclaration) -> Document:
+    """The page: what is known of the question, its text, then the accepted answer, then the others by score.
+
+    Raises ConversionError when a post cannot be read.
+    """
+    site = site_address(declaration.site)
+    url = question.link or f"{site}/questions/{question.id}"
+    kept = [one for one in answers if one.id == question.accepted_id or one.score >= declaration.min_answer_score]
+    kept.sort(key=lambda one: (one.id != question.accepted_id, -one.score, one.id))
+    state = _state(question, kept)
+    parts = [
+        facts(
+            (
+                "Question",
+                f"State: {state}",
+                f"Score {question.score}",
+                f"Tags: {', '.join(question.tags)}" if question.tags else "",
+                f"Asked {day(question.created)}" if question.created else "",
+                f"By {question.author}" if question.author else "",
+                f"Active {day(question.active)}" if question.active else "",
+            )
+        ),
+        to_markdown(question.body, url),
+        *(section(_heading(one, question), to_markdown(one.body, url)) for one in kept),
+    ]
+    return Document(
+        id=f"{declaration.id}:{question.id}",
+        source_id=declaration.id,
+        url=url,
+        title=question.title or f"Question {question.id}",
+        text="\n\n".join(part for part in parts if part) + "\n",
+        updated_at=question.active,
+        metadata={
+            "site": declaration.site,
+            "question": question.id,
+            "state": state,
+            "score": question.score,
+            "answers": len(kept),
+            "tags": list(question.tags),
+            "author": question.author,
+            "license": question.license,
+        },
+        audiences=declaration.audiences,
+    )
+
+
+def site_address(site: str) -> str:
+    """Where people read a site that the API knows by this name."""
+    if "." in site:
+        return f"https://{site}" if site.endswith((".com", ".net", ".org")) else f"https://{site}.com"
+    return f"https://{site}.com" if site in OWN_DOMAINS else f"https://{site}.stackexchange.com"
+
+
+def _state(question: Question, answers: Sequence[Answer]) -> str:
+    if any(one.id == question.accepted_id for one in answers):
+        state = "answered, one answer accepted"
+    else:
+        state = "answered, none accepted" if answers else "unanswered"
+    if question.closed is None:
+        return state
+    reason = f" as {question.closed_reason.lower()}" if question.closed_reason else ""
+    return f"{state}; closed{reason} on {day(question.closed)}"
+
+
+def _heading(answer: Answer, question: Question) -> str:
+    kind = "Accepted answer" if answer.id == question.accepted_id else "Answer"
+    author = f" by {answer.author}" if answer.author else ""
+    return f"{kind}{author}{f' on {day(answer.created)}' if answer.created else ''}, score {answer.score}"
+
+
+def _owner(item: Mapping[str, Any]) -> str:
+    owner = item.get("owner")
+    return one_line(owner.get("display_name")) if isinstance(owner, dict) else ""
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53 else None
+
+
+def _number(value: str | None) -> int | None:
+    digits = (value or "").removeprefix("-")
+    return int(value or "") if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
