@@ -23,11 +23,13 @@ class Probe:
 def probe(connection: WeaviateConnection, prefix: str) -> Probe:
     """Ask for version and readiness, then make a collection below `prefix`, write into it and remove it.
 
-    Raises StoreError when the server cannot be reached or does not take the key at all.
+    Raises StoreError when the server cannot be reached, does not take the key at all, or keeps which version is live
+    from it.
     """
     with connection.errors("look at"):
         client = connection.client()
         version, ready = connection.version(), client.is_ready()
+        client.alias.get(alias_name=f"{prefix}Chunks")  # without this right nothing can be read
     name = f"{prefix}Probe_{uuid4().hex}"
     try:
         with connection.errors("write to"):

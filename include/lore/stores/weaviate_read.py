@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from include.lore.stores.schema import clean, slices
-from include.lore.stores.weaviate_rows import IDS_IN_A_CONDITION, PAGE, equal, read
+from include.lore.stores.weaviate_rows import IDS_IN_A_CONDITION, PAGE, at_once, equal, read
 from include.lore.stores.weaviate_schema import VECTOR_NAME, key_of
 from include.lore.types import Counts
 
@@ -48,14 +48,21 @@ def source_rows(collection: Collection, source_id: str | None, properties: Seque
 
 
 def chunk_rows(held: Collections, document_ids: Sequence[str], properties: Sequence[str]) -> Iterator[Any]:
-    """The chunks of documents; `properties` has document_id."""
-    for piece in slices(list(dict.fromkeys(map(clean, document_ids))), DOCUMENTS_IN_A_QUESTION):
+    """The chunks of documents; `properties` has document_id. Where there are many, fewer documents are asked for."""
+    pieces = list(slices(list(dict.fromkeys(map(clean, document_ids))), DOCUMENTS_IN_A_QUESTION))
+    while pieces:
+        piece = pieces.pop(0)
         where = equal("document_key", (str(key_of(name)) for name in piece))
-        yield from read(held.chunks, properties, where, partial(_is_of, set(piece)))
+        if len(piece) == 1:
+            yield from read(held.chunks, properties, where, partial(_is_of, piece[0]))
+        elif (rows := at_once(held.chunks, properties, where)) is not None:
+            yield from rows
+        else:
+            pieces[:0] = slices(piece, (len(piece) + 1) // 2)
 
 
-def _is_of(document_ids: set[str], row: Mapping[str, Any]) -> bool:
-    return row["document_id"] in document_ids
+def _is_of(document_id: str, row: Mapping[str, Any]) -> bool:
+    return bool(row["document_id"] == document_id)
 
 
 def chunk_ids(held: Collections, document_ids: Sequence[str]) -> dict[str, list[str]]:

@@ -66,7 +66,7 @@ def read(
     A query gives no more than the server's limit, and the cursor that knows no limit takes no condition: what is larger
     than one query is read by the cursor and sifted here.
     """
-    rows = _first(collection, properties, where)
+    rows = at_once(collection, properties, where)
     if rows is not None:
         yield from rows
         return
@@ -75,7 +75,7 @@ def read(
             yield row
 
 
-def _first(collection: Collection, properties: Sequence[str], where: Any) -> Sequence[Any] | None:
+def at_once(collection: Collection, properties: Sequence[str], where: Any) -> Sequence[Any] | None:
     """All objects that fit, or None when there may be more than one query gives."""
     from weaviate.exceptions import WeaviateQueryError
 

@@ -1,0 +1,289 @@
+"""Versions on a real Weaviate server: what several processes do to them at once, and what a killed one leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from include.lore.errors import ConfigurationError, IndexMismatchError, LoreError, StoreError
+from include.lore.stores.manifest import version_to_json
+from include.lore.stores.weaviate_schema import Shape, key_of
+from include.lore.types import Counts, IndexVersion, Recipe
+from tests.contracts.store import DIMENSIONS, OTHER_MODEL, RECIPE, embed, held, make_entry, texts
+from tests.servers.weaviate import Address, client_of, names_at
+from tests.stores.conftest import key_with
+from tests.stores.test_weaviate import open_at, versions_at
+
+pytestmark = pytest.mark.xdist_group("weaviate")
+
+ENTRY = make_entry("a", ["common one"])
+
+
+def point(address: Address, number: int) -> None:
+    """Move the alias as a promotion does that is killed right afterwards."""
+    alias = f"{address.prefix}Chunks"
+    with client_of(address) as client:
+        client.alias.update(alias_name=alias, new_target_collection=f"{alias}_{number}")
+
+
+# ----------------------------------------------------------------------------------------------------- making
+
+
+def test_several_that_create_at_once_get_numbers_of_their_own(weaviate_index: Address) -> None:
+    open_at(weaviate_index).replace([ENTRY])
+    makers = [versions_at(weaviate_index) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda maker: maker.create(replace(RECIPE, splitter="s")), makers))
+    assert sorted(version.number for version in made) == [2, 3, 4, 5]
+    assert versions_at(weaviate_index).all()[1:] == sorted(made, key=lambda version: version.number)
+
+
+def test_several_recipes_that_make_the_index_at_once_make_one(weaviate_index: Address) -> None:
+    """The others are told, and not one of their vectors is among those of the first."""
+    recipes = [RECIPE, Recipe("fake:other", DIMENSIONS), Recipe("fake:third", DIMENSIONS)]
+    stores = [open_at(weaviate_index, recipe) for recipe in recipes]
+
+    def write(number: int) -> bool:
+        with suppress(IndexMismatchError):
+            stores[number].replace([make_entry(f"d{number}", ["text"])])
+            return True
+        return False
+
+    with ThreadPoolExecutor(3) as pool:
+        written = list(pool.map(write, range(3)))
+    assert written.count(True) == 1
+    (version,) = versions_at(weaviate_index).all()
+    assert version.recipe == recipes[written.index(True)]
+    assert open_at(weaviate_index, version.recipe).count() == Counts(1, 1, 1)
+
+
+def test_a_number_is_given_once(weaviate_index: Address) -> None:
+    open_at(weaviate_index).replace([ENTRY])
+    versions = versions_at(weaviate_index)
+    assert versions.create(RECIPE).number == 2
+    versions.drop(2)
+    assert versions.create(RECIPE).number == 3
+
+
+def test_an_index_whose_making_was_cut_off_is_completed_by_the_next_write(weaviate_index: Address) -> None:
+    """From the end of the making to its beginning, less and less was made."""
+    open_at(weaviate_index).replace([ENTRY])
+    prefix = weaviate_index.prefix
+    with client_of(weaviate_index) as client:
+        lost: list[Callable[[], object]] = [
+            lambda: client.alias.delete(alias_name=f"{prefix}Chunks"),
+            lambda: client.collections.use(f"{prefix}State").data.delete_by_id(key_of("version:1")),
+            lambda: client.collections.delete(f"{prefix}State"),
+            lambda: client.collections.delete(f"{prefix}Documents"),
+            lambda: client.collections.delete(f"{prefix}Marks_1"),
+        ]
+        for count in (1, 2, 5):
+            for lose in lost[:count]:
+                lose()
+            open_at(weaviate_index).count()
+            open_at(weaviate_index).replace([ENTRY])
+            held(open_at(weaviate_index), [ENTRY])
+            assert client.alias.exists(alias_name=f"{prefix}Chunks")
+        for lose in lost[:3]:
+            lose()
+        with pytest.raises(IndexMismatchError, match="fake:words"):  # it is made with what its first maker chose
+            open_at(weaviate_index, OTHER_MODEL).replace([ENTRY])
+    held(open_at(weaviate_index), [ENTRY])
+
+
+def test_what_killed_makers_and_removers_left_is_removed_when_nobody_can_be_at_it(weaviate_index: Address) -> None:
+    store, versions = open_at(weaviate_index), versions_at(weaviate_index)
+    store.replace([ENTRY])
+    now = datetime.now(UTC)
+    with client_of(weaviate_index) as client:
+        for number, made in ((2, now - timedelta(hours=1)), (3, now)):
+            version = IndexVersion(number, RECIPE, versions.schema, "building", created_at=made)
+            text = json.dumps(version_to_json(version))
+            client.collections.create(f"{weaviate_index.prefix}Chunks_{number}", description=text)
+        client.collections.create(f"{weaviate_index.prefix}Marks_4")  # by the server itself, for a write that came late
+    assert [version.number for version in versions.all()] == [1]
+    assert versions.create(RECIPE).number == 4
+    left = {name.removeprefix(weaviate_index.prefix) for name in names_at(weaviate_index)}
+    assert left == {"State", "Documents", "Chunks_1", "Marks_1", "Chunks_3", "Chunks_4", "Marks_4"}
+    held(store, [ENTRY])
+
+
+def test_a_version_is_laid_out_by_its_recipe_and_else_by_the_settings(weaviate_index: Address) -> None:
+    open_at(weaviate_index).replace([ENTRY])
+    versions = versions_at(weaviate_index, shape=Shape(vector_index="flat"))
+    versions.create(replace(RECIPE, choices={"weaviate_quantization": "bq"}))
+    with client_of(weaviate_index) as client:
+        config = client.collections.use(f"{weaviate_index.prefix}Chunks_2").config.get()
+    index = config.vector_config["default"].vector_index_config
+    assert (index.vector_index_type(), type(index.quantizer).__name__) == ("flat", "_BQConfig")
+    with pytest.raises(IndexMismatchError, match="vector index is hnsw, not flat") as caught:
+        open_at(weaviate_index, shape=Shape(vector_index="flat")).replace([ENTRY])
+    assert "lore index build" in caught.value.remedy
+    second = versions.open(2)
+    second.replace_chunks([ENTRY])
+    held(second, [ENTRY])
+
+
+def test_an_index_of_the_layout_before_versions_is_named(weaviate_index: Address) -> None:
+    from weaviate.classes.config import DataType, Property
+
+    prefix = weaviate_index.prefix
+    with client_of(weaviate_index) as client:
+        keys = [Property(name=name, data_type=DataType.TEXT) for name in ("key", "value")]
+        state = client.collections.create(f"{prefix}State", properties=keys)
+        state.data.insert({"key": "manifest", "value": "{}"}, uuid=key_of("manifest"))
+        client.collections.create(f"{prefix}Chunks_1")
+        client.alias.create(alias_name=f"{prefix}Chunks", target_collection=f"{prefix}Chunks_1")
+    for look in (lambda: open_at(weaviate_index), lambda: versions_at(weaviate_index).all()):
+        with pytest.raises(IndexMismatchError, match="LORE_WEAVIATE_PREFIX") as caught:
+            look()
+        assert "lore sync --all" in caught.value.remedy
+
+
+# ------------------------------------------------------------------------------------------------- promoting, removing
+
+
+def test_a_promotion_that_was_killed_is_live_and_what_was_before_is_known(weaviate_index: Address) -> None:
+    store, versions = open_at(weaviate_index), versions_at(weaviate_index)
+    store.replace([ENTRY])
+    for number in (2, 3):
+        versions.create(RECIPE)
+        versions.open(number).replace_chunks([make_entry("a", [f"common {number}"])])
+    point(weaviate_index, 2)
+    assert (versions.live(), versions.previous()) == (2, 1)
+    assert texts(store.search("common", None, 5, 0.0)) == ["common 2"]
+    versions.promote(3)
+    assert (versions.live(), versions.previous()) == (3, 2)
+    point(weaviate_index, 1)  # a rollback further than to the one before, killed as well
+    assert (versions.live(), versions.previous()) == (1, 3)
+    versions.promote(2)
+    assert (versions.live(), versions.previous()) == (2, 1)
+
+
+def test_promotions_by_several_at_once_end_with_one_that_is_there(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.replace([ENTRY])
+    versions_at(weaviate_index).create(RECIPE)
+    versions_at(weaviate_index).open(2).replace_chunks([make_entry("a", ["common two"])])
+    promoters = [versions_at(weaviate_index) for _ in range(2)]
+
+    def flip(number: int) -> None:
+        for _ in range(10):
+            promoters[number - 1].promote(number)
+
+    def ask(_: int) -> None:
+        for words in ("common", "one", "two"):
+            assert len(texts(store.search(words, embed(words), 5, 0.5))) == 1
+
+    with ThreadPoolExecutor(6) as pool:
+        flipping = [pool.submit(flip, number) for number in (1, 2)]
+        list(pool.map(ask, range(80)))
+        for each in flipping:
+            each.result()
+    live = promoters[0].live()
+    assert live in (1, 2)
+    assert texts(store.search("common", None, 5, 0.0)) == [{1: "common one", 2: "common two"}[live]]
+    assert all(version.promoted_at for version in promoters[0].all())
+
+
+def test_a_removal_and_a_promotion_of_one_version_at_once_never_leave_an_index_without(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.replace([ENTRY])
+    promoter, remover = versions_at(weaviate_index), versions_at(weaviate_index)
+    for _ in range(4):
+        number = promoter.create(RECIPE).number
+        with ThreadPoolExecutor(2) as pool:
+            acts = [pool.submit(promoter.promote, number), pool.submit(remover.drop, number)]
+            errors = [act.exception() for act in acts]
+        assert all(error is None or isinstance(error, LoreError) for error in errors)
+        numbers = [version.number for version in promoter.all()]
+        assert promoter.live() in numbers
+        assert promoter.live() == (number if number in numbers else 1)
+        open_at(weaviate_index).count()
+        promoter.promote(1)
+
+
+def test_the_live_version_is_not_dropped_even_when_it_is_so_only_by_its_alias(weaviate_index: Address) -> None:
+    open_at(weaviate_index).replace([ENTRY])
+    versions = versions_at(weaviate_index)
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([ENTRY])
+    point(weaviate_index, 2)
+    with pytest.raises(ConfigurationError, match="live"):
+        versions.drop(2)
+    held(versions.open(2), [ENTRY])
+
+
+def test_an_alias_that_is_lost_or_astray(weaviate_index: Address) -> None:
+    store, versions = open_at(weaviate_index), versions_at(weaviate_index)
+    store.replace([ENTRY])
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([make_entry("a", ["common two"])])
+    versions.promote(2)
+    alias = f"{weaviate_index.prefix}Chunks"
+    with client_of(weaviate_index) as client:
+        client.alias.delete(alias_name=alias)  # as after a restore without aliases
+        assert texts(store.search("common", None, 5, 0.0)) == ["common two"]
+        assert versions.live() == 2
+        versions.promote(1)
+        assert client.alias.get(alias_name=alias).collection == f"{alias}_1"
+        client.collections.delete(f"{alias}_1")  # by hand: the server lets the alias point to nothing
+        with pytest.raises(StoreError, match=r"Chunks_1 .* is gone"):
+            open_at(weaviate_index)
+        versions.promote(2)
+        assert texts(open_at(weaviate_index).search("common", None, 5, 0.0)) == ["common two"]
+        client.collections.use(f"{weaviate_index.prefix}State").data.delete_by_id(key_of("version:2"))
+        with pytest.raises(StoreError, match="version 2, of which nothing is recorded"):
+            store.count()
+
+
+# -------------------------------------------------------------------------------------------------------------- rights
+
+
+def test_a_key_that_may_only_read_sees_promotions_and_makes_none(weaviate_index: Address, reader_key: str) -> None:
+    open_at(weaviate_index).replace([ENTRY])
+    versions = versions_at(weaviate_index)
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([make_entry("a", ["common two"])])
+    reading = weaviate_index.but(api_key=reader_key)
+    store, seen = open_at(reading), versions_at(reading)
+    for number, words in ((2, "common two"), (1, "common one")):
+        versions.promote(number)
+        assert texts(store.snapshot().search("common", embed("common"), 5, 0.5)) == [words]
+        assert (seen.live(), seen.all()) == (number, versions.all())
+    for act in (lambda: seen.create(RECIPE), lambda: seen.promote(2), lambda: seen.drop(2)):
+        with pytest.raises(StoreError) as caught:
+            act()
+        assert "role" in caught.value.remedy
+    assert (versions.live(), len(versions.all())) == (1, 2)
+
+
+def test_a_key_that_syncs_may_build_promote_and_drop(weaviate_index: Address, writer_key: str) -> None:
+    writing = weaviate_index.but(api_key=writer_key)
+    open_at(writing).replace([ENTRY])
+    versions = versions_at(writing)
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([ENTRY])
+    versions.promote(2)
+    versions.drop(1)
+    held(open_at(writing), [ENTRY])
+
+
+def test_a_key_that_may_not_see_aliases_is_told(weaviate_index: Address) -> None:
+    from weaviate.classes.rbac import Permissions
+
+    open_at(weaviate_index).replace([ENTRY])
+    below = f"{weaviate_index.prefix}*"
+    rights = [
+        Permissions.collections(collection=below, read_config=True),
+        Permissions.data(collection=below, read=True),
+    ]
+    with key_with(weaviate_index, rights) as key, pytest.raises(StoreError, match="alias") as caught:
+        open_at(weaviate_index.but(api_key=key))
+    assert "role" in caught.value.remedy
