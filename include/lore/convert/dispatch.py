@@ -60,9 +60,14 @@ def _convert_binary(document: Document) -> Converted:
             f"A document in the format {document.format} has bytes, and this one has text.",
             remedy="Give its `data`, or its format as text.",
         )
-    from include.lore.convert.office import convert_office
+    if document.format == "pdf":
+        from include.lore.convert.pdf import convert_pdf
 
-    converted = convert_office(document.data, document.format)
+        converted = convert_pdf(document.data)
+    else:
+        from include.lore.convert.office import convert_office
+
+        converted = convert_office(document.data, document.format)
     return replace(converted, text=clean(converted.text))
 
 

@@ -17,6 +17,7 @@ _SUFFIXES = {
     "docx": "docx docm",
     "pptx": "pptx pptm",
     "xlsx": "xlsx xlsm",
+    "pdf": "pdf",
     "code:bash": "sh bash zsh ksh",
     "code:bat": "bat cmd",
     "code:c": "c h",
@@ -81,7 +82,7 @@ _BY_NAME = {
 FORMATS = frozenset(_SUFFIXES)
 """Every format name; source code carries its language: `code:python`."""
 
-BINARY_FORMATS = frozenset({"docx", "pptx", "xlsx"})
+BINARY_FORMATS = frozenset({"docx", "pptx", "xlsx", "pdf"})
 """Those that are no text: a document in one of them has `data`."""
 
 

@@ -1,0 +1,113 @@
+"""PDF files to Markdown: the text of their pages, with headings where bookmarks name them.
+
+pypdf reads them: it is alive, written in Python alone, light and free (BSD). What a page shows by its looks only is not
+seen: tables come as lines, and the indentation of code is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from include.lore.convert.result import Converted
+from include.lore.errors import ConversionError
+
+__all__ = ["convert_pdf"]
+
+MAX_SECONDS = 120
+"""A page takes some 50 milliseconds."""
+MAX_MEMORY = 1_500_000_000
+"""Bytes of address space of the process that reads; a file of 10 MB takes some 300 million."""
+MIN_LETTERS = 20
+"""A file with fewer has pictures of pages."""
+EDGE_LINES = 2
+"""So many lines at the top and at the bottom of a page may be its header and footer."""
+MIN_PAGES_WITH_EDGES = 4
+NOT_TITLES = re.compile(r"untitled|microsoft word|powerpoint|[\\\\/]|\.\w{2,4}$|^\W*$", re.IGNORECASE)
+"""What programs write there by themselves."""
+MARKUP = re.compile(r"^(?=#{1,6}\s|>|```|~~~|={3,}$|-{3,}$)")
+HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\xad]\n(?=[a-zß-öø-ÿ])")
+
+
+def convert_pdf(data: bytes) -> Converted:
+    """The Markdown of a PDF file. Raises ConversionError for what is none, is protected, has no text or no end."""
+    found = _read(data)
+    pages = _without_edges([_lines(text) for text in found["pages"]])
+    headings: dict[int, list[tuple[int, str]]] = {}
+    for page, level, name in found["headings"]:
+        headings.setdefault(page, []).append((level, " ".join(name.split())))
+    text = "\n\n".join(_markdown(lines, headings.get(number, [])) for number, lines in enumerate(pages))
+    text = HYPHEN.sub("", re.sub(r"\n{3,}", "\n\n", text)).strip()
+    if sum(character.isalnum() for character in text[:10_000]) < MIN_LETTERS:
+        raise ConversionError(
+            "It holds no text: its pages are pictures, or have none.", remedy="Give it as text, or leave it out."
+        )
+    title = " ".join(found["title"].split())
+    return Converted(f"{text}\n", title="" if NOT_TITLES.search(title) else title)
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    """What the reading process found; see `pdf_worker`."""
+    worker = Path(__file__).with_name("pdf_worker.py")
+    # -P: or the worker's neighbours, such as html.py, would stand for modules of Python itself
+    command = [sys.executable, "-P", str(worker), str(MAX_SECONDS), str(MAX_MEMORY)]
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, timeout=MAX_SECONDS, check=False)  # noqa: S603
+        found = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError):
+        found = {"error": f"reading it takes more than {MAX_SECONDS} seconds, or too much memory"}
+    if "error" in found:
+        raise ConversionError(
+            f"The PDF file cannot be read: {found['error']}.", remedy="Repair it, or leave it out of the source."
+        )
+    return dict(found)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+
+
+def _without_edges(pages: Sequence[list[str]]) -> list[list[str]]:
+    """The pages without the lines at top and bottom that most of them repeat, but for their numbers."""
+    if len(pages) < MIN_PAGES_WITH_EDGES:
+        return list(pages)
+    counts = Counter(shape for lines in pages for shape in {_shape(lines[place]) for place in _edges(lines)})
+    repeated = {"0"} | {shape for shape, count in counts.items() if count > 0.3 * len(pages)}
+    kept = []
+    for lines in pages:
+        dropped = {place for place in _edges(lines) if _shape(lines[place]) in repeated}
+        kept.append([line for place, line in enumerate(lines) if place not in dropped])
+    return kept
+
+
+def _edges(lines: Sequence[str]) -> Iterator[int]:
+    filled = [place for place, line in enumerate(lines) if line.strip()]
+    yield from dict.fromkeys((*filled[:EDGE_LINES], *filled[-EDGE_LINES:]))
+
+
+def _shape(line: str) -> str:
+    return re.sub(r"\d+|\b[ivxlc]+\b", "0", " ".join(line.split()).casefold())
+
+
+def _markdown(lines: Sequence[str], headings: Sequence[tuple[int, str]]) -> str:
+    """A page's lines, with those made headings that a bookmark names; what looks like markup by chance is none."""
+    levels = {_name(name): level for level, name in headings}
+    written = []
+    for line in lines:
+        level = levels.pop(_name(line), None) if line.strip() else None
+        if level is not None:
+            written.append(f"\n{'#' * min(6, level + 1)} {' '.join(line.split())}\n")
+        else:
+            written.append(MARKUP.sub(r"\\", line.strip()))
+    return "\n".join(written).strip()
+
+
+def _name(line: str) -> str:
+    """What a heading says, without its number."""
+    return re.sub(r"^(?:\d+|[A-Z])(?:\.\d+)*\.?\s+", "", " ".join(line.split())).casefold()
