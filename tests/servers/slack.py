@@ -28,9 +28,8 @@ LOGIN_PAGE = b"<!DOCTYPE html><html><head><title>Sign in | Slack</title></head><
 
 def ratelimited(retry_after: str = "30", match: str = "", times: int = 1, after: int = 0) -> Fault:
     """Slack's rate limit: 429 with Retry-After."""
-    return Fault(
-        match, 429, {"Retry-After": retry_after}, b'{"ok":false,"error":"ratelimited"}', False, 0, times, after
-    )
+    body = b'{"ok":false,"error":"ratelimited"}'
+    return Fault(match, 429, {"Retry-After": retry_after}, body, times=times, after=after)
 
 
 def refuses(error: str, match: str = "", times: int = 1, after: int = 0, **more: object) -> Fault:
@@ -63,7 +62,7 @@ class SlackServer:
         strangers: Iterable[Payload] = (),
         before: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
-        self.channels = [{"is_member": True, "is_private": False, **channel} for channel in channels]
+        self.channels = [dict(channel) for channel in channels]
         self.users = list(users)
         self.messages = {key: [dict(one) for one in value] for key, value in (messages or {}).items()}
         self.files = dict(files or {})
@@ -114,7 +113,8 @@ class SlackServer:
         if refusal := self._lacks(*needed):
             return refusal
         kinds = {"private_channel": True, "public_channel": False}
-        rows = [one for one in self.channels if one["is_private"] in {kinds.get(name) for name in types}]
+        wanted = {kinds.get(name) for name in types}
+        rows = [one for one in map(_as_channel, self.channels) if one["is_private"] in wanted]
         rows = [one for one in rows if one["is_member"] or not one["is_private"]]
         if query.get("exclude_archived") == "true":
             rows = [one for one in rows if not one.get("is_archived")]
@@ -196,7 +196,7 @@ class SlackServer:
         return self._lacks("groups:history" if channel["is_private"] else "channels:history")
 
     def _channel(self, query: Payload) -> Payload | None:
-        return next((one for one in self.channels if one["id"] == query.get("channel")), None)
+        return next((_as_channel(one) for one in self.channels if one["id"] == query.get("channel")), None)
 
     def _lacks(self, *needed: str) -> Payload | None:
         lacking = [scope for scope in needed if scope not in self.scopes]
@@ -297,6 +297,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = self.close_connection or cut
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client had enough
+
+
+def _as_channel(channel: Payload) -> Payload:
+    return {"is_channel": True, "is_member": True, "is_private": False, **channel}
 
 
 def _cursor(kind: str, value: str) -> str:

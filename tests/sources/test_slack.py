@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import zipfile
+from datetime import date
 
 import pytest
 
 from include.lore.declarations import SlackDeclaration, SlackExportDeclaration
+from include.lore.errors import SourceError
 from include.lore.sources.slack import SlackSource
 from include.lore.sources.slack_export import SlackExportSource
 from tests.contracts.source import SourceContract, last_cursor
@@ -95,7 +97,7 @@ class TestContractOfTheSharedExport(SourceContract):
     @pytest.fixture
     def source(self, shared_data):
         with served(shared_data / "sources" / "slack" / "export.zip") as slack:
-            yield source_of(slack, include_bots=True, page_size=15, look_back_days=30)
+            yield source_of(slack, include_bots=True, page_size=100)
 
 
 def served(path) -> SlackServer:
@@ -151,3 +153,230 @@ def test_an_export_and_the_web_api_give_the_same_threads(slack, tmp_path):
     assert f"slack:C1:{ts(800)}" in found
     assert f"slack:C1:{ts(900)}" not in found
     assert set(source_of(slack).list_ids()) == set(found)
+
+
+def test_an_unchanged_workspace_gives_nothing_and_opens_no_thread(slack):
+    source = source_of(slack, recheck_days=0, page_size=999)
+    cursor = last_cursor(list(source.read(None)))
+    assert slack.calls()["conversations.replies"] == 7
+    start = len(slack.requests)
+    assert list(source.read(cursor)) == []
+    assert slack.calls(start) == {
+        "auth.test": 1, "conversations.list": 1, "users.list": 1, "conversations.history": 2, "conversations.replies": 1
+    }  # fmt: skip
+    start = len(slack.requests)
+    assert len(list(source.list_ids())) == 6 * 3 + 2
+    assert slack.calls(start) == {"auth.test": 1, "conversations.list": 1, "conversations.history": 2}
+
+
+def test_only_threads_with_a_reply_in_the_last_days_are_opened_again(slack):
+    source = source_of(slack, channels=["general"], recheck_days=8, page_size=999)
+    cursor = last_cursor(list(source.read(None)))
+    start = len(slack.requests)
+    assert list(source.read(cursor)) == []
+    assert slack.calls(start)["conversations.replies"] == 2
+    reply = next(one for one in slack.messages["C1"] if one["text"] == "Answer 1")
+    reply |= {"text": "Better answer", "edited": {"user": "U2", "ts": ts(3000)}}
+    found, cursor = synced(source, cursor)
+    assert list(found) == [f"C1:{ts(-WEEK)}"]
+    assert "Better answer" in found[f"C1:{ts(-WEEK)}"].text
+    assert synced(source, cursor) == ({}, cursor)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda c: c.append(say(600, "Late")), {ts(600)}),
+        (lambda c: c.append(say(401, "More")), {ts(400)}),
+        (lambda c: c.append(say(-2 * WEEK + 600, "A reply", "U2", thread_ts=ts(-2 * WEEK))), {ts(-2 * WEEK)}),
+        (lambda c: c.append(say(700, "First reply", "U2", thread_ts=ts(-WEEK + 30))), {ts(-WEEK + 30), ts(-WEEK + 31)}),
+        (lambda c: c[0].update(text="Edited", edited={"user": "U1", "ts": ts(9)}), {ts(0)}),
+        (lambda c: c.remove(find(c, "Hi", -WEEK + 31)), {ts(-WEEK + 30)}),
+        (lambda c: c.remove(find(c, "Morning 3", -3 * WEEK + 30)), {ts(-3 * WEEK + 31)}),
+        (lambda c: c.remove(find(c, "Answer 2", -2 * WEEK + 5)), {ts(-2 * WEEK)}),
+        (lambda c: c.remove(find(c, "Question 2", -2 * WEEK)), {ts(-2 * WEEK)}),
+        (lambda c: c[0].update(reactions=[{"name": "tada", "count": 1}]), set()),
+        (lambda c: c.append(say(800, "joined", subtype="channel_join")), set()),
+    ],
+)
+def test_what_changed_in_the_look_back_window_is_read_and_nothing_else(slack, change, expected):
+    source = source_of(slack, channels=["general"], page_size=5)
+    _, cursor = synced(source)
+    change(slack.messages["C1"])
+    found, after = synced(source, cursor)
+    assert set(found) == {f"C1:{one}" for one in expected}
+    whole = documents(source)
+    assert {document.id: document for document in found.values()}.items() <= whole.items()
+    assert set(source.list_ids()) == set(whole)
+    assert synced(source, after) == ({}, after)
+
+
+def find(messages, text, minutes):
+    return next(one for one in messages if one["text"] == text and one["ts"] == ts(minutes))
+
+
+def test_what_is_older_than_the_window_is_left_as_it_was_but_seen_to_be_deleted(slack):
+    source = source_of(slack, channels=["general"], look_back_days=14)
+    _, cursor = synced(source)
+    old = find(slack.messages["C1"], "Question 5", -5 * WEEK)
+    old["text"] = "Edited long after"
+    slack.messages["C1"] = [one for one in slack.messages["C1"] if one.get("thread_ts") != ts(-4 * WEEK)]
+    assert synced(source, cursor) == ({}, cursor)
+    assert f"slack:C1:{ts(-4 * WEEK)}" not in set(source.list_ids())
+    assert f"slack:C1:{ts(-5 * WEEK)}" in set(source.list_ids())
+
+
+def test_the_cursor_grows_with_the_window_only(slack):
+    _, short = synced(source_of(slack, look_back_days=1))
+    _, long = synced(source_of(slack, look_back_days=3650))
+    assert len(short) < len(long)
+    wider = source_of(slack, look_back_days=3650)
+    found, cursor = synced(wider, short)  # what it knows nothing of it reads once more
+    assert 0 < len(found) < 20
+    assert synced(wider, cursor) == ({}, cursor)
+
+
+def test_a_read_that_is_cut_goes_on_and_opens_no_thread_twice(slack):
+    source = source_of(slack, channels=["general"], page_size=999, recheck_days=0)
+    cursor, opened = None, 0
+    for _ in range(6):
+        for batch in source.read(cursor):
+            cursor = batch.cursor
+            break
+    opened = slack.calls()["conversations.replies"]
+    found, _ = synced(source, cursor)
+    assert opened < 25
+    assert len(found) < 18
+    assert json.loads(cursor)["channels"]["C1"]["todo"]
+
+
+def test_a_renamed_channel_and_one_that_became_private_are_read_anew(slack):
+    source = source_of(slack, channels=["C2"])
+    found, cursor = synced(source)
+    assert {document.audiences for document in found.values()} == {("public",)}
+    slack.channels[1] |= {"name": "releases"}
+    found, cursor = synced(source, cursor)
+    assert {document.title[:9] for document in found.values()} == {"#releases"}
+    slack.channels[1] |= {"is_private": True}
+    found, cursor = synced(source, cursor)
+    assert {document.audiences for document in found.values()} == {("slack:C2",)}
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize("options", [{"since": date(2023, 11, 1)}, {"include_bots": True}, {"audiences": ["staff"]}])
+def test_another_choice_reads_all_of_it(slack, options):
+    _, cursor = synced(source_of(slack))
+    assert documents(source_of(slack, **options), cursor) == documents(source_of(slack, **options))
+
+
+def test_a_channel_that_is_added_is_read_and_no_other(slack):
+    _, cursor = synced(source_of(slack, channels=["deploys"]))
+    found, cursor = synced(source_of(slack, channels=["deploys", "general"]), cursor)
+    assert {name.partition(":")[0] for name in found} == {"C1"}
+    assert synced(source_of(slack, channels=["deploys"]), cursor)[0] == {}
+    slack.channels[0]["is_member"] = False
+    assert set(documents(source_of(slack))) == {f"slack:C2:{ts(10)}", f"slack:C2:{ts(20)}"}
+
+
+def test_since_is_where_the_channel_begins(slack):
+    source = source_of(slack, channels=["general"], since=date(2023, 11, 1), page_size=4)
+    found = documents(source)
+    assert set(found) == {f"slack:C1:{ts(-week * WEEK + minute)}" for week in (0, 1, 2) for minute in (0, 30, 400)}
+    assert set(source.list_ids()) == set(found)
+    assert all(float(request.query.get("latest", 0)) == 0 for request in slack.requests)
+
+
+def test_an_empty_channel_is_no_trouble():
+    with SlackServer(CHANNELS, USERS, {}) as slack:
+        source = source_of(slack)
+        _, cursor = synced(source)
+        assert list(source.list_ids()) == []
+        slack.messages["C1"] = [say(0, "first")]
+        assert set(synced(source, cursor)[0]) == {f"C1:{ts(0)}"}
+
+
+def test_private_channels_are_found_by_name_or_id_and_kept_apart(slack):
+    slack.channels += [
+        {"id": "C7", "name": "board", "is_private": True, "is_member": True},
+        {"id": "C8", "name": "secret", "is_private": True, "is_member": False},
+        {"id": "D1", "name": "", "is_im": True, "is_private": True, "is_member": True},
+    ]
+    slack.messages["C7"] = [say(0, "in private")]
+    assert not any(":C7:" in one for one in documents(source_of(slack)))
+    for name in ("board", "#board", "C7"):
+        (document,) = documents(source_of(slack, channels=[name], audiences=["public", "staff"])).values()
+        assert document.id == f"slack:C7:{ts(0)}"
+        assert document.audiences == ("slack:C7",)
+    with pytest.raises(SourceError, match="no channel 'secret'"):
+        documents(source_of(slack, channels=["secret"]))
+    with pytest.raises(SourceError, match="channel_not_found") as caught:
+        documents(source_of(slack, channels=["C8"]))
+    assert "invited" in caught.value.remedy
+    with pytest.raises(SourceError, match="no channel 'D1'"):
+        documents(source_of(slack, channels=["D1"]))
+    with pytest.raises(SourceError, match="Did you mean 'general'"):
+        documents(source_of(slack, channels=["#generall"]))
+
+
+def test_people_of_connected_workspaces_and_people_nobody_knows(slack):
+    slack.strangers = [{"id": "W77", "is_stranger": True, "profile": {"real_name": "Wendy Far"}}]
+    slack.channels.append({"id": "C5", "name": "partners", "is_ext_shared": True})
+    guest = {"user_profile": {"real_name": "Gus Guest"}}
+    slack.messages["C5"] = [
+        say(0, "hello <@W77> and <@U404>", "W77"), say(1, "hi", "U55", **guest), say(2, "who am I", "U404")
+    ]  # fmt: skip
+    source = source_of(slack, channels=["partners"])
+    found, cursor = synced(source)
+    text = found[f"C5:{ts(0)}"].text
+    assert "**Wendy Far** (2023-11-15 12:00 UTC):\n\nhello @Wendy Far and @U404" in text
+    assert "**Gus Guest**" in text
+    assert "**U404**" in text
+    assert slack.calls()["users.info"] == 2
+    assert synced(source, cursor) == ({}, cursor)
+    assert slack.calls()["users.info"] == 2
+
+
+def test_no_more_strangers_are_looked_up_than_there_are_limits(slack):
+    slack.messages["C1"] = [say(n, f"<@U{n:05}X>") for n in range(230)]
+    assert documents(source_of(slack, channels=["general"]))
+    assert slack.calls()["users.info"] == 200
+
+
+def test_a_workspace_whose_people_are_missing_is_read_by_ids():
+    with SlackServer(CHANNELS, [], {"C1": [say(0, "hello")]}) as slack:
+        (document,) = documents(source_of(slack)).values()
+    assert document.text == "**U1** (2023-11-15 12:00 UTC):\n\nhello\n"
+
+
+def test_a_huge_thread_is_one_document(slack):
+    slack.messages["C2"] = thread(0, *((1 + n, f"reply {n}", "U2") for n in range(1000)))
+    (document,) = documents(source_of(slack, channels=["C2"])).values()
+    assert document.metadata["messages"] == 1001
+    assert slack.calls()["conversations.replies"] == 6
+    assert "reply 0" in document.text
+    assert "reply 999" in document.text
+
+
+def test_emoji_code_and_links_are_kept(slack):
+    slack.messages["C2"] = [
+        say(0, "Ship it :tada: with `make`\n```\ndef f():\n    pass\n```\n<https://a.example|docs>")
+    ]
+    (document,) = documents(source_of(slack, channels=["C2"])).values()
+    assert "Ship it :tada: with `make`" in document.text
+    assert "```\ndef f():\n    pass\n```" in document.text
+    assert "[docs](https://a.example)" in document.text
+    assert document.url == f"https://acme.slack.com/archives/C2/p{ts(0).replace('.', '')}"
+
+
+def test_threads_of_bots_are_listed_as_they_are_read(slack):
+    slack.messages["C2"] = [
+        *thread(0, (1, "same here", "UB"), user="UB", bot_id="B1"),
+        *thread(10, (11, "a person", "U1"), user="UB", bot_id="B1"),
+        say(20, "alarm", "UB", bot_id="B1"),
+        *thread(30, *((31 + n, f"{n}", f"UX{n}") for n in range(8)), user="UB", bot_id="B1"),
+        *thread(60, (61, "only a reply is left", "U1"))[1:],
+    ]
+    for include_bots, expected in ((False, {10, 30, 60}), (True, {0, 10, 20, 30, 60})):
+        source = source_of(slack, channels=["C2"], include_bots=include_bots)
+        assert set(documents(source)) == {f"slack:C2:{ts(one)}" for one in expected}
+        assert set(source.list_ids()) == set(documents(source))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from include.lore.sources.slack_channel import ChannelReader
 from include.lore.sources.slack_cursor import ChannelState, CursorWriter, from_cursor, mark_of
 from include.lore.sources.slack_documents import Publisher
 from include.lore.sources.slack_files import SlackFiles
+from include.lore.sources.slack_payload import Payload
 from include.lore.sources.slack_workspace import Workspace
 from include.lore.types import Batch, Cursor
 
@@ -44,6 +45,7 @@ class SlackSource:
         self._declaration = declaration
         base_url = declaration.base_url or DEFAULT_BASE_URL
         self._connection = SlackConnection(base_url, token or "", timeout, max_retries, sleep, now)
+        self._users: Sequence[Payload] | None = None  # of the last read: a list of ids needs no newer ones
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
         """Yield, in batches, the conversations that changed since the cursor (None: all)."""
@@ -51,6 +53,7 @@ class SlackSource:
         before = from_cursor(since, selection, self.id) if since else {}
         with ExitStack() as stack:
             run = self._open(stack)
+            self._users = run.workspace.users
             channels = run.workspace.channels
             shapes = {one.id: mark_of(one.id, one.name, one.private, run.workspace.url) for one in channels}
             states = {key: state for key, state in before.items() if state.shape == shapes.get(key)}
@@ -65,14 +68,14 @@ class SlackSource:
     def list_ids(self) -> Iterator[str]:
         """Yield the id of every conversation. Raises SourceError when a channel cannot be read to its end."""
         with ExitStack() as stack:
-            run = self._open(stack)
+            run = self._open(stack, self._users)
             for channel in run.workspace.channels:
                 yield from run.reader.list_ids(channel)
 
-    def _open(self, stack: ExitStack) -> _Run:
+    def _open(self, stack: ExitStack, users: Sequence[Payload] | None = None) -> _Run:
         chosen = self._declaration
         api = stack.enter_context(SlackApi(self._connection, page_size=chosen.page_size))
-        workspace = Workspace.of(api, chosen.channels)
+        workspace = Workspace.of(api, chosen.channels, users)
         files = None
         if chosen.include_files:
             files = stack.enter_context(SlackFiles(api, self._connection, max_bytes=chosen.max_file_bytes))

@@ -13,7 +13,7 @@ from include.lore.sources.slack_payload import Payload, as_count, as_mappings, a
 __all__ = ["PostFile", "attachment_quotes", "block_texts", "file_lines", "read_file", "read_files"]
 
 TEXT_TYPES = re.compile(
-    r"text/(?!html\b|rtf\b|richtext\b|calendar\b|vcard\b).*|application/(json|x-?yaml|yaml|toml|sql|xml|x-sh|javascript)"
+    r"text/(?!rtf\b|richtext\b|calendar\b|vcard\b).*|application/(json|x-?yaml|yaml|toml|sql|xml|x-sh|javascript)"
 )
 LANGUAGE = re.compile(r"[a-z][a-z0-9_+-]{0,19}")
 
@@ -80,8 +80,10 @@ def read_file(payload: Payload, said: str = "") -> PostFile | None:
         return None
     plain = f"File: {name}"
     label = "File: " + to_markdown(_link(as_text(payload.get("permalink")).partition("?")[0], name), Names())
-    is_text = mode in ("snippet", "hosted") and bool(TEXT_TYPES.fullmatch(as_text(payload.get("mimetype"))))
-    preview = clean(as_text(payload.get("preview"))) if is_text and mode == "snippet" else ""
+    kind = as_text(payload.get("mimetype"))
+    is_text = mode == "snippet" or (mode == "hosted" and bool(TEXT_TYPES.fullmatch(kind)))
+    preview = clean(as_text(payload.get("preview"))) if mode == "snippet" else ""
+    private = as_text(payload.get("url_private_download")) or as_text(payload.get("url_private"))
     language = as_text(payload.get("filetype"))
     return PostFile(
         id=identity,
@@ -91,9 +93,7 @@ def read_file(payload: Payload, said: str = "") -> PostFile | None:
         language=language if LANGUAGE.fullmatch(language) and language != "text" else "",
         whole=bool(preview) and not payload.get("preview_is_truncated") and not payload.get("lines_more"),
         size=as_count(payload.get("size")),
-        download=(as_text(payload.get("url_private_download")) or as_text(payload.get("url_private")))
-        if is_text
-        else "",
+        download=private if is_text and kind != "text/html" else "",  # Slack's page to log in is HTML, too
     )
 
 

@@ -78,6 +78,7 @@ class Publisher:
 
 
 def read_channel(payload: Payload, *, private: bool = False) -> Channel | None:
-    """Slack's channel object, or None where it has no id or name."""
+    """Slack's channel object, or None where it has no id or name. Ids of private channels began with G once."""
     identity, name = as_text(payload.get("id")), as_text(payload.get("name"))
-    return Channel(identity, one_line(name), private or bool(payload.get("is_private"))) if identity and name else None
+    hidden = private or bool(payload.get("is_private")) or bool(payload.get("is_group")) or identity.startswith("G")
+    return Channel(identity, one_line(name), hidden) if identity and name else None

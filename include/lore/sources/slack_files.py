@@ -36,14 +36,15 @@ class SlackFiles:
         self._api, self._home = api, urlsplit(connection.base_url)
         self._max_bytes, self._timeout = max_bytes, connection.timeout
         self._retries = connection.retries()
-        headers = {"User-Agent": "lore", "Authorization": f"Bearer {connection.token.strip()}"}
-        self._client = httpx.Client(timeout=connection.timeout, headers=headers, follow_redirects=False)
+        self._token = connection.token.strip()
+        self._client: httpx.Client | None = None  # most runs read no file
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.close()
+        if self._client:
+            self._client.close()
 
     def completed(self, conversation: Conversation) -> Conversation:
         """The conversation with the text of its files. Raises SourceError when Slack cannot be reached, and when it
@@ -58,7 +59,7 @@ class SlackFiles:
     def _complete(self, file: PostFile) -> PostFile:
         if file.unknown:
             file = self._look_up(file)
-        if file.whole or not file.download or not 0 < file.size <= self._max_bytes or not self._is_ours(file.download):
+        if file.whole or not file.download or not 0 < file.size <= self._max_bytes or not self.may_ask(file.download):
             return file
         try:
             data = self._retries.call("A file in Slack", lambda: self._download(file))
@@ -82,7 +83,7 @@ class SlackFiles:
             return file
         return read_file({**payload, "file_access": "visible"}) or file
 
-    def _is_ours(self, url: str) -> bool:
+    def may_ask(self, url: str) -> bool:
         """Whether the address is one of Slack's, or, where another server stands in for Slack, of that server."""
         try:
             parts, port = urlsplit(url), urlsplit(url).port
@@ -96,6 +97,9 @@ class SlackFiles:
 
     def _download(self, file: PostFile) -> bytes | Again:
         """The file's bytes; none when it is gone, or larger than was said."""
+        if self._client is None:
+            headers = {"User-Agent": "lore", "Authorization": f"Bearer {self._token}"}
+            self._client = httpx.Client(timeout=self._timeout, headers=headers, follow_redirects=False)
         deadline, body = time.monotonic() + self._timeout, bytearray()
         late = Again(f"no complete answer within {self._timeout:g} seconds")
         try:

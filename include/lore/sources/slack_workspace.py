@@ -17,7 +17,8 @@ from include.lore.sources.slack_payload import Payload, as_mapping, as_text
 
 __all__ = ["Workspace"]
 
-CHANNEL_ID = re.compile(r"[CG][A-Z0-9]{2,30}")
+CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,30}")
+"""Names of channels are in lower case."""
 MENTION = re.compile(r"<@([UW][A-Z0-9]{2,30})>")
 MAX_LOOKUPS = 200
 """A message may mention people who do not exist: so many ids are asked for one by one in a run, and no more."""
@@ -35,13 +36,15 @@ class Workspace:
     url: str
     channels: Sequence[Channel]
     archived: frozenset[str]
+    users: Sequence[Payload]
     people: People
     _strangers: dict[str, str] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, api: SlackApi, wanted: Sequence[str]) -> Workspace:
-        """Ask Slack. `wanted` has names or ids; none means every public channel that the app is a member of.
+    def of(cls, api: SlackApi, wanted: Sequence[str], users: Sequence[Payload] | None = None) -> Workspace:
+        """Ask Slack. `wanted` has names or ids; none means every public channel that the app is a member of. `users`
+        spares the call for them where they are known.
 
         Raises SlackError where Slack refuses, SourceError for a channel that there is not.
         """
@@ -55,9 +58,10 @@ class Workspace:
                 remedy="Invite it to the channels that are to be read, or name them in `channels`.",
             )
         known = [one for payload in public if (one := read_channel(payload))]
-        people = People.of(api.members("users.list", "members"), [*known, *channels])
+        users = api.members("users.list", "members") if users is None else users
+        people = People.of(users, [*known, *channels])
         archived = frozenset(as_text(payload.get("id")) for payload in chosen if payload.get("is_archived"))
-        return cls(api, url, channels, archived, people)
+        return cls(api, url, channels, archived, users, people)
 
     def about(self, channel: Channel) -> str:
         """The channel as errors name it."""
@@ -94,18 +98,22 @@ class Workspace:
 
 
 def _chosen(api: SlackApi, wanted: Sequence[str], public: Sequence[Payload]) -> list[Payload]:
-    """The channels that are wanted; private ones are asked for only when a name or id is not that of a public one."""
+    """The channels that are wanted; private ones are asked for only when a name or id is not that of a public one.
+
+    What is not in the list of public channels counts as private, unless Slack says that it is not.
+    """
     named = {as_text(payload.get(key)): payload for payload in public for key in ("name", "id")}
     private: dict[str, Payload] | None = None
     chosen: list[Payload] = []
     for want in (name.removeprefix("#") for name in wanted):
         payload = named.get(want)
         if payload is None and CHANNEL_ID.fullmatch(want):
-            payload = as_mapping(api.call("conversations.info", {"channel": want}, about=want).get("channel"))
+            found = as_mapping(api.call("conversations.info", {"channel": want}, about=want).get("channel"))
+            payload = {"is_private": True, **found}
         elif payload is None:
             if private is None:
-                found = api.members("conversations.list", "channels", types="private_channel", exclude_archived="false")
-                private = {as_text(one.get("name")): one for one in found}
+                rows = api.members("conversations.list", "channels", types="private_channel", exclude_archived="false")
+                private = {as_text(row.get("name")): {"is_private": True, **row} for row in rows}
             payload = private.get(want)
         if payload is None or payload.get("is_im") or payload.get("is_mpim") or not read_channel(payload):
             near = difflib.get_close_matches(want, [*named, *(private or {})], n=1)
