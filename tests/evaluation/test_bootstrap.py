@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import tracemalloc
+from itertools import product
 from statistics import NormalDist, fmean
 
 import pytest
@@ -23,6 +24,15 @@ def test_two_values_by_hand() -> None:
     bounds = paired_bootstrap([0.0, 1.0])
     assert (bounds.mean, bounds.lower, bounds.upper) == (0.5, 0.0, 1.0)
     assert bounds.deviation == pytest.approx(math.sqrt(0.5))
+
+
+def test_five_values_against_all_their_draws() -> None:
+    # Student's t of 4 degrees at 95 % is 2.1318; times √(5/4) it cuts off Φ(−2.3835) = .00857 at either end.
+    values = [-0.63, -0.1, 0.02, 0.25, 0.5]
+    means = sorted(fmean(draw) for draw in product(values, repeat=5))
+    bounds = paired_bootstrap(values, resamples=100_000)
+    assert bounds.lower == pytest.approx(means[round(0.00857 * len(means))], abs=0.006)
+    assert bounds.upper == pytest.approx(means[-1 - round(0.00857 * len(means))], abs=0.006)
 
 
 def test_many_values_agree_with_the_normal_bounds() -> None:
