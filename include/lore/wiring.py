@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from include.lore.declarations import (
     Declaration,
+    DiscourseDeclaration,
     FilesDeclaration,
     GitHubIssuesDeclaration,
     GitHubRepoDeclaration,
@@ -328,6 +329,17 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
             from include.lore.sources.stackoverflow_dump import StackOverflowDumpSource
 
             return StackOverflowDumpSource(declaration)
+        case DiscourseDeclaration():
+            from include.lore.sources.discourse import DiscourseSource
+            from include.lore.sources.json_http import secrets_for
+            from include.lore.sources.retries import Retries
+
+            return DiscourseSource(
+                declaration,
+                secrets=secrets_for(declaration.url, _secret(settings.api_headers)),
+                timeout=settings.timeout_seconds,
+                retries=Retries(settings.max_retries),
+            )
 
 
 def _github(declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings) -> GitHubAccess:

@@ -3,6 +3,7 @@
 A file for each family of kinds; `kinds` registers them, `load` reads the files, `fields` has the types of values.
 """
 
+from include.lore.declarations.discourse import DiscourseDeclaration
 from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
 from include.lore.declarations.kinds import KINDS, Declaration
@@ -15,6 +16,7 @@ __all__ = [
     "KINDS",
     "Declaration",
     "Declarations",
+    "DiscourseDeclaration",
     "FilesDeclaration",
     "GitHubIssuesDeclaration",
     "GitHubRepoDeclaration",

@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import Field
 
+from include.lore.declarations.discourse import DiscourseDeclaration
 from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
 from include.lore.declarations.site import SiteDeclaration
@@ -22,7 +23,8 @@ Declaration: TypeAlias = Annotated[
     | GitHubIssuesDeclaration
     | GitHubRepoDeclaration
     | SiteDeclaration
-    | StackOverflowDeclaration,
+    | StackOverflowDeclaration
+    | DiscourseDeclaration,
     Field(discriminator="kind"),
 ]
 

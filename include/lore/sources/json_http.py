@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 from urllib.parse import urljoin, urlsplit
@@ -106,7 +106,7 @@ class JsonApi:
     def get(
         self,
         url: str,
-        params: Mapping[str, str | int] | None = None,
+        params: Mapping[str, str | int | Sequence[int]] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> JsonAnswer:
         """One JSON document; `url` is a path below the base URL or an absolute address of the same server.

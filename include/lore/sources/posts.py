@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from include.lore.convert.fences import lines
 from include.lore.convert.html import parse, tree_to_markdown
 
-__all__ = ["day", "facts", "from_epoch", "from_iso", "one_line", "section", "to_markdown", "web_address"]
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+__all__ = ["day", "facts", "from_epoch", "from_iso", "one_line", "section", "to_markdown", "unescaped", "web_address"]
 
 EPOCH_YEAR = 1970
 NO_TEXT = ("script", "style", "noscript", "template", "iframe", "object", "embed", "svg")
@@ -19,13 +23,15 @@ HEADING = re.compile(r"^(#{1,6})(?= )")
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def to_markdown(body: str, url: str = "") -> str:
-    """A post's HTML as Markdown, all of it; links are made absolute by `url`. Raises ConversionError when it nests
-    thousands of elements.
+def to_markdown(body: str, url: str = "", tidy: Callable[[HtmlElement], None] = lambda _: None) -> str:
+    """A post's HTML as Markdown, all of it; links are made absolute by `url`, and `tidy` may change its tree before.
+
+    Raises ConversionError when it nests thousands of elements.
     """
     root = parse(f"<div>{SURROGATES.sub('�', body)}</div>")
     for element in list(root.iter(*NO_TEXT)):
         element.drop_tree()
+    tidy(root)
     return tree_to_markdown(root, url).strip()
 
 
@@ -43,9 +49,13 @@ def facts(parts: Iterable[str]) -> str:
 
 
 def one_line(value: object) -> str:
-    """Text that an API escapes as HTML, plain and in one line; "" for anything that is no text."""
-    text = html.unescape(value) if isinstance(value, str) else ""
-    return SURROGATES.sub("�", " ".join(text.split()))
+    """A text in one line; "" for anything that is no text."""
+    return SURROGATES.sub("�", " ".join(value.split())) if isinstance(value, str) else ""
+
+
+def unescaped(value: object) -> str:
+    """A text that an API escapes as HTML, plain and in one line; "" for anything that is no text."""
+    return one_line(html.unescape(value)) if isinstance(value, str) else ""
 
 
 def web_address(value: object) -> str:

@@ -8,7 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from include.lore.declarations import StackOverflowDeclaration
-from include.lore.sources.posts import day, facts, from_epoch, from_iso, one_line, section, to_markdown, web_address
+from include.lore.sources.posts import (
+    day,
+    facts,
+    from_epoch,
+    from_iso,
+    one_line,
+    section,
+    to_markdown,
+    unescaped,
+    web_address,
+)
 from include.lore.types import Document
 
 __all__ = [
@@ -64,19 +74,19 @@ def question_from_api(item: Mapping[str, Any]) -> Question | None:
     tags = item.get("tags")
     return Question(
         id=number,
-        title=one_line(item.get("title")),
+        title=unescaped(item.get("title")),
         body=_text(item.get("body")),
         score=_whole(item.get("score")) or 0,
-        tags=tuple(one_line(tag) for tag in tags) if isinstance(tags, list) else (),
+        tags=tuple(unescaped(tag) for tag in tags) if isinstance(tags, list) else (),
         author=_owner(item),
         created=from_epoch(item.get("creation_date")),
         active=from_epoch(item.get("last_activity_date")),
         accepted_id=_whole(item.get("accepted_answer_id")),
         answered=item.get("is_answered") is True,
         closed=from_epoch(item.get("closed_date")),
-        closed_reason=one_line(item.get("closed_reason")),
+        closed_reason=unescaped(item.get("closed_reason")),
         link=web_address(item.get("link")),
-        license=one_line(item.get("content_license")),
+        license=unescaped(item.get("content_license")),
     )
 
 
@@ -199,7 +209,7 @@ def _heading(answer: Answer, question: Question) -> str:
 
 def _owner(item: Mapping[str, Any]) -> str:
     owner = item.get("owner")
-    return one_line(owner.get("display_name")) if isinstance(owner, dict) else ""
+    return unescaped(owner.get("display_name")) if isinstance(owner, dict) else ""
 
 
 def _text(value: object) -> str:

@@ -1,0 +1,172 @@
+"""From the payloads of Discourse, which may lack anything, to the page of one topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from include.lore.declarations import DiscourseDeclaration
+from include.lore.sources.posts import day, facts, from_iso, one_line, section, to_markdown, web_address
+from include.lore.types import Document
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+__all__ = ["Topic", "is_accepted", "is_reply", "topic_document", "topic_of"]
+
+REGULAR_POST = 1
+"""Others are notes of moderators, small actions ("closed this topic"), and whispers that only staff sees."""
+MARKED = (
+    "title",
+    "bumped_at",
+    "last_posted_at",
+    "posts_count",
+    "highest_post_number",
+    "has_accepted_answer",
+    "closed",
+    "archived",
+    "pinned",
+    "category_id",
+    "tags",
+)
+"""What a list says of a topic that its page depends on."""
+
+DRAWN = (("div", "meta"), ("a", "anchor"))
+"""The file name and size below a picture, and the empty link before a heading."""
+
+Payload = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as a list shows it; `mark` changes when something that the list shows has changed."""
+
+    id: int
+    category_id: int | None
+    mark: str
+    solved: bool
+    bumped: str
+
+
+def topic_of(row: Payload) -> Topic | None:
+    """A topic of a list, or None for what is none that everybody who may see the category would find there."""
+    number = row.get("id")
+    if not isinstance(number, int) or isinstance(number, bool) or number <= 0:
+        return None
+    if row.get("archetype", "regular") != "regular" or row.get("visible") is False:
+        return None
+    category = row.get("category_id")
+    mark = sha256(repr([row.get(name) for name in MARKED]).encode("utf-8", "replace")).hexdigest()[:8]
+    solved = row.get("has_accepted_answer") is True
+    return Topic(number, category if isinstance(category, int) else None, mark, solved, one_line(row.get("bumped_at")))
+
+
+def is_reply(post: Payload) -> bool:
+    """Whether a person wrote it for everybody to read, and it still stands."""
+    user = post.get("user_id")
+    by_system = isinstance(user, int) and user < 0
+    gone = post.get("deleted_at") or post.get("user_deleted") is True or post.get("hidden") is True
+    return post.get("post_type", REGULAR_POST) == REGULAR_POST and not by_system and not gone
+
+
+def is_accepted(post: Payload) -> bool:
+    """Whether it is the solution of its topic."""
+    return post.get("accepted_answer") is True
+
+
+def topic_document(
+    topic: Payload, posts: Sequence[Payload], left: int, category: str, declaration: DiscourseDeclaration
+) -> Document:
+    """The page: what is known of the topic, its first post, the accepted solution, then the other replies in order.
+
+    `left` is how many posts were not read. Raises ConversionError when a post cannot be read.
+    """
+    slug = one_line(topic.get("slug"))
+    url = web_address(f"{declaration.url}/t/{f'{slug}/' if slug else ''}{topic['id']}")
+    first, *replies = [post for post in posts if is_reply(post)] or [{}]
+    if first.get("post_number", 1) != 1:  # the opening post itself is gone
+        first, replies = {}, [first, *replies]
+    replies.sort(key=lambda post: not is_accepted(post))
+    state = _state(topic, any(map(is_accepted, replies)))
+    known = facts(
+        (
+            "Forum topic",
+            f"State: {state}",
+            "Pinned" if topic.get("pinned") is True else "",
+            f"Category: {category}" if category else "",
+            f"Tags: {', '.join(_tags(topic))}" if _tags(topic) else "",
+            f"Opened{_signed(first)}",
+            f"Last post {day(from_iso(topic.get('last_posted_at')))}" if from_iso(topic.get("last_posted_at")) else "",
+        )
+    )
+    parts = [
+        known,
+        _text(first, url),
+        *(
+            section(f"{_kind(post)}{_signed(post)}", _text(post, f"{url}/{post.get('post_number')}"))
+            for post in replies
+        ),
+        f"*{left} more posts are not shown here.*" if left else "",
+    ]
+    return Document(
+        id=f"{declaration.id}:{topic['id']}",
+        source_id=declaration.id,
+        url=url,
+        title=one_line(topic.get("title")) or f"Topic {topic['id']}",
+        text="\n\n".join(part for part in parts if part) + "\n",
+        updated_at=from_iso(topic.get("last_posted_at")) or from_iso(topic.get("created_at")),
+        metadata={
+            "topic": topic["id"],
+            "state": state,
+            "category": category,
+            "tags": _tags(topic),
+            "author": _author(first),
+            "posts": len(replies) + bool(first),
+        },
+        audiences=declaration.audiences,
+    )
+
+
+def _state(topic: Payload, solved: bool) -> str:
+    states = ["solved" if solved else "no accepted solution"]
+    states += [name for name in ("closed", "archived") if topic.get(name) is True]
+    return ", ".join(states)
+
+
+def _tags(topic: Payload) -> list[str]:
+    """Names, which newer versions put into objects."""
+    tags = topic.get("tags")
+    names = [tag.get("name") if isinstance(tag, dict) else tag for tag in tags] if isinstance(tags, list) else []
+    return [name for tag in names if (name := one_line(tag))]
+
+
+def _kind(post: Payload) -> str:
+    return "Accepted solution" if is_accepted(post) else "Reply"
+
+
+def _signed(post: Payload) -> str:
+    author, written = _author(post), from_iso(post.get("created_at"))
+    return f"{f' by {author}' if author else ''}{f' on {day(written)}' if written else ''}"
+
+
+def _author(post: Payload) -> str:
+    return one_line(post.get("username"))
+
+
+def _text(post: Payload, url: str) -> str:
+    cooked = post.get("cooked")
+    return to_markdown(cooked, url, _tidy) if isinstance(cooked, str) else ""
+
+
+def _tidy(root: HtmlElement) -> None:
+    """Take out what Discourse draws around pictures and behind names, and make emoji their names."""
+    for element in list(root.iter("div", "img", "a")):
+        classes = (element.get("class") or "").split()
+        if element.tag == "img" and "emoji" in classes:
+            name = element.get("alt") or element.get("title") or ""
+            element.tag, element.text = "span", name
+            element.attrib.clear()
+        elif (element.tag, *classes[:1]) in DRAWN:
+            element.drop_tree()
