@@ -1,121 +1,171 @@
-"""Kill -9 at random moments of a sync, each followed by a rerun: the store must equal that of an undisturbed run.
+"""Kill -9 at random moments of a sync, a build or a promotion, each followed by a rerun, which must make it whole.
 
-With the real embedder. Prints JSON; exits with 1 when anything differs. Random moments are spread over the whole sync.
+    python -m bench.kill [sync|build|promote …] [--store weaviate] [--kills 20] [--seed 1]
+
+With the real embedder and the `lore` command. After a sync and a build the index must equal that of an undisturbed run,
+to the bit; during a promotion questions must find one version or the other, whole, and after the rerun the new one. The
+moments are spread over the whole command. Prints JSON; exits with 1 when anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench.corpus import load_corpus
-from include.lore.settings import Settings, load_settings
-from include.lore.wiring import make_embedder, open_store
+from bench.scale_stores import STORES
+from include.lore.settings import load_settings
+from include.lore.wiring import open_versions
 
 DOCUMENTS = 60
+SMALLER = "600"
+"""The budget of the second version's chunks."""
 SCRIPT = """
 import sys
 from include.lore.cli import main
-sys.argv = ["lore", "sync", "--all"]
+sys.argv = ["lore", *sys.argv[1:]]
 print("started", flush=True)
 main()
 """
+SYNC = ("sync", "--all")
+BUILD = ("index", "build", "--chunk-characters", SMALLER)
+PROMOTE = ("index", "promote", "2", "--force")
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A command that is killed, what has to be run before it, and the version that it makes."""
+
+    command: Sequence[str]
+    before: Sequence[Sequence[str]]
+    version: int
+
+
+ACTS = {"sync": Act(SYNC, (), 1), "build": Act(BUILD, (SYNC,), 2), "promote": Act(PROMOTE, (SYNC, BUILD), 2)}
 
 
 def main() -> None:
     """Print JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("acts", nargs="*", choices=[*ACTS, []], default=list(ACTS))
+    parser.add_argument("--store", choices=sorted(STORES), default="lancedb")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    chance = random.Random(arguments.seed)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_pages(folder)
+    with tempfile.TemporaryDirectory() as name, STORES[arguments.store](Path(name) / "store") as place:
+        house = House(Path(name), place.environment)
+        chance = random.Random(arguments.seed)
+        report = {act: house.kill(ACTS[act], arguments.kills, chance) for act in arguments.acts or ACTS}
+    json.dump({"store": arguments.store} | report, sys.stdout, indent=2)
+    print()
+    sys.exit(any(figures["whole_after_rerun"] != arguments.kills for figures in report.values()))
+
+
+class House:
+    """Real pages as a folder of files, and an index of its own for each run."""
+
+    def __init__(self, folder: Path, environment: Any) -> None:
+        self._folder = folder
+        self._environment = dict(environment)
+        corpus = (load_corpus().folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+        (folder / "pages").mkdir()
+        for number, line in enumerate(corpus[:DOCUMENTS]):
+            (folder / "pages" / f"{number:03d}.md").write_text(json.loads(line)["text"], encoding="utf-8")
+        (folder / "sources").mkdir()
+        (folder / "sources" / "pages.yaml").write_text("kind: files\ntitle: Pages\npath: ../pages\n", encoding="utf-8")
+        self._runs = 0
+
+    def kill(self, act: Act, kills: int, chance: random.Random) -> dict[str, Any]:
+        """The figures of one act."""
+        run = self._prepared(act)
         started = time.perf_counter()
-        finish(start(folder, "undisturbed"))
+        self._finish(run, act.command)
         whole = time.perf_counter() - started
-        expected = contents(folder, "undisturbed")
-        killed, equal = 0, 0
-        for number in range(arguments.kills):
-            process = start(folder, f"run-{number}")
+        expected = self._contents(run, act.version)
+        killed = equal = 0
+        for _ in range(kills):
+            run = self._prepared(act)
+            before = self._live(run) and self._contents(run, self._live(run))
+            process = self._start(run, act.command)
             time.sleep(chance.uniform(0, whole))
             killed += process.poll() is None
             process.kill()
             process.communicate()
-            finish(start(folder, f"run-{number}"))
-            equal += contents(folder, f"run-{number}") == expected
-    report = {
-        "seconds_undisturbed": round(whole, 2),
-        "chunks": sum(map(len, expected.values())),
-        "rounds": arguments.kills,
-    }
-    json.dump(report | {"killed_while_running": killed, "equal_to_undisturbed": equal}, sys.stdout, indent=2)
-    print()
-    sys.exit(equal != arguments.kills)
+            live = self._live(run)
+            between = act.command != PROMOTE or self._contents(run, live) == (before if live == 1 else expected)
+            if act.command != PROMOTE or live == 1:
+                self._finish(run, act.command)
+            done = self._contents(run, act.version) == expected
+            equal += between and done and (act.command != PROMOTE or self._live(run) == act.version)
+        return {
+            "seconds_undisturbed": round(whole, 2),
+            "chunks": sum(map(len, expected.values())),
+            "rounds": kills,
+            "killed_while_running": killed,
+            "whole_after_rerun": equal,
+        }
 
+    def _prepared(self, act: Act) -> str:
+        self._runs += 1
+        run = f"Run{self._runs}"
+        for command in act.before:
+            self._finish(run, command)
+        return run
 
-def write_pages(folder: Path) -> None:
-    """Real pages as a folder of files, and its declaration."""
-    corpus = (load_corpus().folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
-    (folder / "pages").mkdir()
-    for number, line in enumerate(corpus[:DOCUMENTS]):
-        (folder / "pages" / f"{number:03d}.md").write_text(json.loads(line)["text"], encoding="utf-8")
-    (folder / "sources").mkdir()
-    (folder / "sources" / "pages.yaml").write_text("kind: files\ntitle: Pages\npath: ../pages\n", encoding="utf-8")
+    def _settings(self, run: str) -> dict[str, str]:
+        return self._environment | {
+            "LORE_SOURCES_DIR": str(self._folder / "sources"),
+            "LORE_INDEX_URI": str(self._folder / run / "index"),
+            "LORE_STAGING_URI": str(self._folder / run / "staging"),
+            "LORE_WEAVIATE_PREFIX": run,
+        }
 
+    def _start(self, run: str, command: Sequence[str]) -> subprocess.Popen[str]:
+        """Start a command and wait until Python has begun with it."""
+        process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, *command],
+            env=os.environ | self._settings(run),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout
+        process.stdout.readline()
+        return process
 
-def environment(folder: Path, run: str) -> dict[str, str]:
-    """Settings of one run."""
-    return {
-        "LORE_SOURCES_DIR": str(folder / "sources"),
-        "LORE_STORE": "lancedb",
-        "LORE_INDEX_URI": str(folder / run / "index"),
-        "LORE_STAGING_URI": str(folder / run / "staging"),
-    }
+    def _finish(self, run: str, command: Sequence[str]) -> None:
+        """Let a command end; it must end well."""
+        process = self._start(run, command)
+        _, errors = process.communicate()
+        if process.returncode:
+            sys.exit(f"lore {' '.join(command)} failed:\n{errors}")
 
+    def _live(self, run: str) -> int | None:
+        return open_versions(load_settings(os.environ | self._settings(run))).live()
 
-def start(folder: Path, run: str) -> subprocess.Popen[str]:
-    """Start a sync and wait until Python has begun with it."""
-    import os
-
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT],
-        env=os.environ | environment(folder, run),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    process.stdout.readline()
-    return process
-
-
-def finish(process: subprocess.Popen[str]) -> None:
-    """Let a sync end; it must end well."""
-    _, errors = process.communicate()
-    if process.returncode:
-        sys.exit(f"The sync failed:\n{errors}")
-
-
-def contents(folder: Path, run: str) -> dict[str, list[object]]:
-    """Everything that the index of a run holds: ids, texts, places and vectors of each document's chunks."""
-    settings: Settings = load_settings(environment(folder, run))
-    store = open_store(settings, make_embedder(settings))
-    held: dict[str, list[object]] = {}
-    for document in store.documents():
-        chunks = store.chunks(document.id)
-        vectors = store.vectors_for([chunk.content_hash for chunk in chunks])
-        held[document.id] = [(chunk, vectors[chunk.content_hash].tobytes()) for chunk in chunks]
-    counts = store.count()
-    assert counts.chunks == counts.recorded_chunks == sum(map(len, held.values()))
-    return held
+    def _contents(self, run: str, number: int | None) -> dict[str, list[object]]:
+        """Everything that a version holds: ids, texts, places and vectors of each document's chunks."""
+        assert number is not None
+        store = open_versions(load_settings(os.environ | self._settings(run))).open(number)
+        held: dict[str, list[object]] = {}
+        for document in store.documents():
+            chunks = store.chunks(document.id)
+            vectors = store.vectors_for([chunk.content_hash for chunk in chunks])
+            held[document.id] = [(chunk, vectors[chunk.content_hash].tobytes()) for chunk in chunks]
+        counts = store.count()
+        assert counts.chunks == counts.recorded_chunks == sum(map(len, held.values()))
+        assert store.fingerprints() == store.kept()
+        return held
 
 
 if __name__ == "__main__":
