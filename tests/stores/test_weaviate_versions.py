@@ -107,10 +107,14 @@ def test_what_killed_makers_and_removers_left_is_removed_when_nobody_can_be_at_i
             text = json.dumps(version_to_json(version))
             client.collections.create(f"{weaviate_index.prefix}Chunks_{number}", description=text)
         client.collections.create(f"{weaviate_index.prefix}Marks_4")  # by the server itself, for a write that came late
-    assert [version.number for version in versions.all()] == [1]
-    assert versions.create(RECIPE).number == 4
+        assert [version.number for version in versions.all()] == [1]
+        assert versions.create(RECIPE).number == 4
+        versions.drop(4)
+        text = json.dumps(version_to_json(IndexVersion(4, RECIPE, versions.schema, "building", created_at=now)))
+        client.collections.create(f"{weaviate_index.prefix}Chunks_4", description=text)  # a removal that was killed
+    assert versions.create(RECIPE).number == 5
     left = {name.removeprefix(weaviate_index.prefix) for name in names_at(weaviate_index)}
-    assert left == {"State", "Documents", "Chunks_1", "Marks_1", "Chunks_3", "Chunks_4", "Marks_4"}
+    assert left == {"State", "Documents", "Chunks_1", "Marks_1", "Chunks_3", "Chunks_5", "Marks_5"}
     held(store, [ENTRY])
 
 

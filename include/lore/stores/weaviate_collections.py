@@ -152,10 +152,9 @@ class WeaviateIndex:
         if refused:
             raise report(refused, self.connection.explain)
 
-    def numbers(self) -> set[int]:
-        """The versions that are recorded or were dropped."""
-        rows = self.entries(VERSION, DROPPED)
-        return {int(row["key"].partition(":")[2]) for row in rows}
+    def dropped(self) -> set[int]:
+        """The numbers of versions that were dropped."""
+        return {int(row["key"].partition(":")[2]) for row in self.entries(DROPPED)}
 
     def recorded(self) -> list[IndexVersion]:
         """What is recorded of each version, whatever the alias points to."""

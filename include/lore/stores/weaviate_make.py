@@ -39,7 +39,8 @@ def make_index(index: WeaviateIndex, recipe: Recipe, shape: Shape) -> Manifest:
 
 def add_version(index: WeaviateIndex, recipe: Recipe, shape: Shape) -> IndexVersion:
     """One more version, with a number that no other has or had."""
-    number = max(index.numbers() | _there(index).keys()) + 1
+    recorded = {version.number for version in index.recorded()}
+    number = max(recorded | index.dropped() | _there(index).keys()) + 1
     while not _claim(index, version := _building(number, recipe), shape):
         number += 1
     _create(index, index.layouts(number).marks, shape, version)
@@ -57,11 +58,12 @@ def remove_version(index: WeaviateIndex, number: int) -> None:
 
 def remove_leftovers(index: WeaviateIndex) -> None:
     """Remove the collections that a process left that was killed while it made or removed a version."""
-    there = _there(index)
-    recorded = {version.number for version in index.held().versions}
+    there = _there(index)  # first: what is recorded in between stays
+    recorded = {version.number for version in index.recorded()}
+    dropped = index.dropped()
     for number in there.keys() - recorded:
         made = there[number]
-        if made is None or datetime.now(UTC) - made > ABANDONED:
+        if number in dropped or made is None or datetime.now(UTC) - made > ABANDONED:
             remove_version(index, number)
 
 

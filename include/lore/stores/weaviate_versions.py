@@ -77,6 +77,7 @@ class WeaviateVersions:
     def create(self, recipe: Recipe) -> IndexVersion:
         """See `Versions.create`."""
         with self._errors("write to"):
+            self._index.held()
             remove_leftovers(self._index)
             return add_version(self._index, recipe, self._shape.chosen_by(recipe))
 
