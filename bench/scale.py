@@ -119,7 +119,9 @@ def _phase(arguments: argparse.Namespace) -> dict[str, Any]:
     """One phase, in this process."""
     corpus = ScaleCorpus(arguments.sizes[0], arguments.keep)
     given = Prepared(corpus)
-    bench = Bench(open_store(bench_settings(), given), corpus, given, arguments.index / REVISION, arguments.server)
+    bench = Bench(
+        open_store(bench_settings(), given, given), corpus, given, arguments.index / REVISION, arguments.server
+    )
     before = peak_megabytes("self")
     if arguments.phase == "build":
         report = bench.build()

@@ -15,12 +15,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from include.lore.errors import ConfigurationError, LoreError, StoreError
 from include.lore.stores import schema
+from include.lore.stores.lance_readers import LanceReaders
 from include.lore.stores.manifest import Manifest
 from include.lore.types import IndexVersion, Recipe
 
@@ -43,12 +45,16 @@ RUST_LOCATION = re.compile(r",? ?\S+\.rs:\d+(:\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The open tables of one version; each read sees the newest commit of any process."""
+    """The open tables of one version; each read sees the newest commit of any process.
+
+    `readers` lends the table of chunks for reads that must be of one commit.
+    """
 
     state: Table
     documents: Table
     marks: Table
     chunks: Table
+    readers: LanceReaders
 
 
 class LanceFolder:
@@ -104,7 +110,8 @@ class LanceFolder:
             if tables is None or made != version.created_at:  # an index made anew has other tables of the same names
                 connection = self._connect()
                 names = STATE, DOCUMENTS, _marks(version.number), _chunks(version.number)
-                tables = Tables(*map(connection.open_table, names))
+                readers = LanceReaders(partial(self._connect(following=False).open_table, _chunks(version.number)))
+                tables = Tables(*map(connection.open_table, names), readers=readers)
                 self._open[version.number] = version.created_at, tables
             return tables
 
@@ -120,10 +127,11 @@ class LanceFolder:
                 remedy="Remove the folder, or set LORE_INDEX_URI to a new one, and run `lore sync --all`.",
             )
 
-    def _connect(self) -> DBConnection:
+    def _connect(self, *, following: bool = True) -> DBConnection:
+        """A connection whose tables look for newer commits before each read, or stay where they are."""
         import lancedb
 
-        return lancedb.connect(str(self.path), read_consistency_interval=timedelta(0))
+        return lancedb.connect(str(self.path), read_consistency_interval=timedelta(0) if following else None)
 
     # ------------------------------------------------------------------------------------------------------ writing
 

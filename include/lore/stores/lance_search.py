@@ -1,16 +1,24 @@
-"""Hybrid search in a LanceDB table: exact cosine, BM25 of LanceDB's own index, and their fusion."""
+"""Hybrid search in a LanceDB table: nearest vectors, BM25 of LanceDB's own index, and their fusion.
+
+The two rankings give row numbers and scores only. The rows themselves are read once, for those that are returned:
+reading rows is most of what a search costs. Row numbers hold within one commit, so the table must be one that stays
+where it is, such as `LanceReaders` lends.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from include.lore.stores import schema
 from include.lore.stores.fusion import fuse
-from include.lore.types import Chunk, Hit
+from include.lore.stores.lance_index import probes
+from include.lore.types import Hit
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import numpy as np
+    from numpy.typing import NDArray
 
     from include.lore.stores.fusion import Scores
     from include.lore.stores.lance_folder import Table
@@ -20,11 +28,32 @@ QUERY_CHARACTERS = 10_000
 """A longer question is searched by its beginning."""
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Row numbers with the cosine, the BM25 and the fused score of each row; NaN where a ranking did not find it."""
+
+    rows: NDArray[np.uint64]
+    cosines: Scores
+    keywords: Scores
+    scores: Scores
+
+    def best(self, limit: int) -> Candidates:
+        """The `limit` highest by score, and those that tie with the last of them: ids, not read yet, tell which."""
+        import numpy as np
+
+        if len(self.rows) <= limit:
+            return self
+        kept = self.scores >= np.partition(self.scores, -limit)[-limit]
+        return Candidates(self.rows[kept], self.cosines[kept], self.keywords[kept], self.scores[kept])
+
+
 def search(table: Table, text: str, vector: Vector | None, limit: int, alpha: float, where: str) -> list[Hit]:
     """The best `limit` of those chunks that `where` allows: see `Index.search`."""
-    near = _by_vector(table, vector, limit, where) if vector is not None and alpha > 0 else None
-    matching = _by_keyword(table, text, limit, where) if alpha < 1 else None
-    return _merge(near, matching, vector, alpha)[:limit]
+    near = _by_vector(table, vector, limit, where) if vector is not None and alpha > 0 else {}
+    matching = _by_keyword(table, text, limit, where) if alpha < 1 else {}
+    found = _fuse(near, matching, alpha).best(limit)
+    hits = _hits(table, found, vector) if len(found.rows) else []
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:limit]
 
 
 def visible(sources: Sequence[str], audiences: Sequence[str]) -> str:
@@ -33,60 +62,59 @@ def visible(sources: Sequence[str], audiences: Sequence[str]) -> str:
     return f"{schema.is_in('source_id', sources)} AND {seen}" if sources else seen
 
 
-def _by_vector(table: Table, vector: Vector, limit: int, where: str) -> pa.Table:
-    query = table.search(vector, vector_column_name="vector").distance_type("cosine").where(where, prefilter=True)
-    return query.select([*schema.CHUNK_COLUMNS, "vector", "_distance"]).limit(limit).to_arrow()
+def _by_vector(table: Table, vector: Vector, limit: int, where: str) -> dict[int, float]:
+    """Row number → cosine."""
+    query = table.search(vector, vector_column_name="vector").distance_type("cosine").nprobes(probes(table))
+    rows = query.where(where, prefilter=True).select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
+    return {
+        row: 0.0 if distance is None or distance != distance else 1.0 - distance  # a zero vector has no direction
+        for row, distance in zip(rows["_rowid"].to_pylist(), rows["_distance"].to_pylist(), strict=True)
+    }
 
 
-def _by_keyword(table: Table, text: str, limit: int, where: str) -> pa.Table:
-    """Any word may match. The text is handed over as words, so that nothing in it acts as an operator."""
+def _by_keyword(table: Table, text: str, limit: int, where: str) -> dict[int, float]:
+    """Row number → BM25. Any word may match; the text is handed over as words, so nothing in it is an operator."""
     from lancedb.query import MatchQuery
 
     words = MatchQuery(schema.clean(text[:QUERY_CHARACTERS]), "keywords")  # type: ignore[call-arg]  # a pydantic dataclass
     query = table.search(words, query_type="fts").where(where, prefilter=True)
-    return query.select([*schema.CHUNK_COLUMNS, "vector", "_score"]).limit(limit).to_arrow()
+    rows = query.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
+    return dict(zip(rows["_rowid"].to_pylist(), rows["_score"].to_pylist(), strict=True))
 
 
-def _merge(near: pa.Table | None, matching: pa.Table | None, vector: Vector | None, alpha: float) -> list[Hit]:
-    """Both rankings as one, best first. A hit found by keyword only carries its true cosine for rerankers to use."""
+def _fuse(near: dict[int, float], matching: dict[int, float], alpha: float) -> Candidates:
     import numpy as np
 
-    chunks: dict[str, Chunk] = {}
-    vectors: dict[str, Vector] = {}
-    keyword_scores: dict[str, float] = {}
-    near_count = 0 if near is None else len(near)
-    for rows in (near, matching):
-        if rows is None or not len(rows):
-            continue
-        found = schema.to_chunks(rows)
-        chunks.update((chunk.id, chunk) for chunk in found)
-        vectors.update(zip((chunk.id for chunk in found), schema.to_vectors(rows), strict=True))
-        if "_score" in rows.column_names:
-            keyword_scores.update(zip((chunk.id for chunk in found), rows["_score"].to_pylist(), strict=True))
-    if not chunks:
-        return []
-    cosines = _cosines(np.stack(list(vectors.values())), vector)
-    by_keyword = np.array([keyword_scores.get(name, np.nan) for name in chunks])
-    by_vector = np.where(np.arange(len(chunks)) < near_count, cosines, np.nan)  # those found by vector come first
-    scores = fuse(by_vector, by_keyword, alpha)
-    hits = [
+    rows = list(near | matching)
+    cosines = np.array([near.get(row, np.nan) for row in rows], dtype=np.float64)
+    keywords = np.array([matching.get(row, np.nan) for row in rows], dtype=np.float64)
+    return Candidates(np.array(rows, dtype=np.uint64), cosines, keywords, fuse(cosines, keywords, alpha))
+
+
+def _hits(table: Table, found: Candidates, vector: Vector | None) -> list[Hit]:
+    """The rows as hits, in no order. One found by keyword only carries its true cosine for rerankers to use."""
+    query = table.take_row_ids(found.rows.tolist()).select([*schema.CHUNK_COLUMNS, "vector"])
+    rows = query.with_row_id().to_arrow()
+    place = {row: number for number, row in enumerate(found.rows.tolist())}
+    order = [place[row] for row in rows["_rowid"].to_pylist()]
+    vectors = schema.to_vectors(rows)
+    cosines = None if vector is None else _cosines(vectors, vector).tolist()
+    scores, keywords = found.scores[order].tolist(), found.keywords[order].tolist()
+    return [
         Hit(
             chunk,
-            float(score),
-            vector_score=None if vector is None else float(cosine),
-            keyword_score=keyword_scores.get(name),
-            vector=vectors[name],
+            scores[number],
+            vector_score=None if cosines is None else cosines[number],
+            keyword_score=None if keywords[number] != keywords[number] else keywords[number],
+            vector=vectors[number],
         )
-        for (name, chunk), score, cosine in zip(chunks.items(), scores, cosines, strict=True)
+        for number, chunk in enumerate(schema.to_chunks(rows))
     ]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
 
 
-def _cosines(vectors: Matrix, vector: Vector | None) -> Scores:
+def _cosines(vectors: Matrix, vector: Vector) -> Scores:
     import numpy as np
 
-    if vector is None:
-        return np.full(len(vectors), np.nan)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
     cosines: Scores = np.divide(vectors @ vector, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
     return cosines

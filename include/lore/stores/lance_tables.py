@@ -1,9 +1,8 @@
-"""What is done to the tables of an index: rows read, put in place of others, removed, and compacted."""
+"""What is done to the tables of an index: rows read, put in place of others, and removed."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from include.lore.stores import schema
@@ -13,11 +12,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from include.lore.stores.lance_folder import Table, Tables
-
-KEEP_VERSIONS = timedelta(minutes=10)
-"""Reads take milliseconds and start at the newest version, so an older one is in nobody's use by then."""
-UNINDEXED_SHARE, UNINDEXED_MINIMUM, UNINDEXED_MAXIMUM, FRAGMENTS_MAXIMUM = 0.02, 64, 1_000, 32
-"""How much may stay outside the keyword index, read row by row, before all is compacted and indexed."""
 
 
 def select(table: Table, columns: Sequence[str], where: str | None) -> pa.Table:
@@ -55,17 +49,3 @@ def replace_chunks(table: Table, entries: Sequence[Entry]) -> None:
     if stale:  # this makes LanceDB read the whole table, so only where there is something to remove
         merge = merge.when_not_matched_by_source_delete(of_these)
     merge.execute(schema.chunk_rows(chunks, vectors))
-
-
-def optimize(table: Table) -> None:
-    """Compact a table and bring its indexes up to date, once enough has changed for a rewrite of all of it to pay."""
-    if _is_due(table):
-        table.optimize(cleanup_older_than=KEEP_VERSIONS)
-
-
-def _is_due(table: Table) -> bool:
-    rows = table.count_rows()
-    allowed = min(max(rows * UNINDEXED_SHARE, UNINDEXED_MINIMUM), UNINDEXED_MAXIMUM)
-    if any(index.num_unindexed_rows > allowed for index in table.list_indices()):
-        return True
-    return bool(table.stats()["fragment_stats"]["num_small_fragments"] > FRAGMENTS_MAXIMUM)

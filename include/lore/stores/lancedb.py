@@ -16,8 +16,9 @@ from include.lore.errors import StoreError
 from include.lore.stores import schema
 from include.lore.stores.checks import check_entries, check_query
 from include.lore.stores.lance_folder import LOCK_TIMEOUT, LanceFolder, Tables
+from include.lore.stores.lance_index import optimize, optimize_chunks
 from include.lore.stores.lance_search import search, visible
-from include.lore.stores.lance_tables import optimize, remove_chunks, replace_chunks, select, upsert
+from include.lore.stores.lance_tables import remove_chunks, replace_chunks, select, upsert
 from include.lore.stores.manifest import Manifest
 from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Recipe, SourceState
 
@@ -85,13 +86,15 @@ class LanceStore:
         sources: Sequence[str] = (),
         audiences: Sequence[str] = (PUBLIC,),
     ) -> list[Hit]:
-        """See `Index.search`. Vector search is exact; keyword search is BM25 over stemmed title, headings and text."""
+        """See `Index.search`. Keyword search is BM25 over stemmed title, headings and text; vector search is exact up
+        to `EXACT_ROWS` chunks and finds nearly all of the nearest beyond.
+        """
         check_query(vector, alpha, self._recipe.dimensions)
         tables = self._tables()
         if tables is None or limit <= 0 or not audiences:
             return []
-        with self._folder.errors("search"):
-            return search(tables.chunks, text, vector, limit, alpha, visible(sources, audiences))
+        with self._folder.errors("search"), tables.readers.newest() as chunks:
+            return search(chunks, text, vector, limit, alpha, visible(sources, audiences))
 
     def document(self, document_id: str) -> Document | None:
         """See `Index.document`."""
@@ -281,5 +284,6 @@ class LanceStore:
             return
         with self._folder.writing("optimize"):
             tables = self._writable()
-            for table in (tables.documents, tables.marks, tables.chunks, tables.state):
+            optimize_chunks(tables.chunks)
+            for table in (tables.documents, tables.marks, tables.state):
                 optimize(table)

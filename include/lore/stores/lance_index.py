@@ -1,0 +1,74 @@
+"""Keeping a LanceDB table fast as it grows: when it is compacted, when indexes catch up, when vectors get an index.
+
+`Table.optimize` joins fragments that the same index segments cover, and adds rows that are new to every index. A vector
+index gets them as a further segment, so the large fragment of the segments before is left where it is, and the cost is
+that of what changed and of small scalar indexes. Where vectors have no index, the whole table is rewritten; that is for
+tables small enough.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from include.lore.stores.lance_folder import Table
+
+KEEP_VERSIONS = timedelta(minutes=10)
+"""Reads take milliseconds and start at the newest version, so an older one is in nobody's use by then."""
+
+EXACT_ROWS = 20_000
+"""Up to here every vector is compared: no passage is missed, and a search costs a few milliseconds for it."""
+PARTITION_ROWS = 512
+PROBED_SHARE = 0.375
+"""How many vectors a partition of the index has, and which share of the partitions a search looks into.
+
+Measured at 100,000 chunks (docs/scale.md): recall of the true nearest 100 above .99, at a tenth of the cost.
+"""
+SEGMENTS_MAXIMUM = 12
+"""Each sync adds a segment to the vector index, and a search looks into each: above this they become one."""
+
+UNINDEXED_SHARE, UNINDEXED_MINIMUM, UNINDEXED_MAXIMUM, FRAGMENTS_MAXIMUM = 0.02, 64, 256, 32
+"""How many chunks may stay outside the indexes. A search splits each into words anew, at 35 µs a chunk."""
+PLAIN_SHARE, PLAIN_FRAGMENTS_MAXIMUM = 0.2, 100
+"""The same for tables that are only read by key, and are rewritten whole."""
+
+
+def optimize(table: Table) -> None:
+    """Compact a table that is only read by key, once enough has changed for a rewrite of all of it to pay."""
+    if _unindexed(table) > PLAIN_SHARE * table.count_rows() or _fragments(table) > PLAIN_FRAGMENTS_MAXIMUM:
+        table.optimize(cleanup_older_than=KEEP_VERSIONS)
+
+
+def optimize_chunks(table: Table) -> None:
+    """Bring the indexes of a table of chunks up to date; the vectors get theirs once they are many."""
+    rows = table.count_rows()
+    statistics = table.index_stats("vector_idx")
+    if rows > EXACT_ROWS and (statistics is None or statistics.num_indices > SEGMENTS_MAXIMUM):
+        _index_vectors(table)
+    elif statistics is not None and rows < EXACT_ROWS // 2:
+        table.drop_index("vector_idx")
+    allowed = min(max(rows * UNINDEXED_SHARE, UNINDEXED_MINIMUM), UNINDEXED_MAXIMUM)
+    if _unindexed(table) > allowed or _fragments(table) > FRAGMENTS_MAXIMUM:
+        table.optimize(cleanup_older_than=KEEP_VERSIONS)
+
+
+def probes(table: Table) -> int:
+    """How many partitions of the vector index a search looks into; it changes nothing where there is no index."""
+    return max(1, round(PROBED_SHARE * table.count_rows() / PARTITION_ROWS))
+
+
+def _index_vectors(table: Table) -> None:
+    """Make one index of all vectors: uncompressed, so that distances are exact, and only partitions can be missed."""
+    from lancedb.index import IvfFlat
+
+    config = IvfFlat(distance_type="cosine", target_partition_size=PARTITION_ROWS, sample_rate=64)
+    table.create_index("vector", config=config, replace=True)
+
+
+def _unindexed(table: Table) -> int:
+    return max((index.num_unindexed_rows for index in table.list_indices()), default=0)
+
+
+def _fragments(table: Table) -> int:
+    return int(table.stats()["fragment_stats"]["num_small_fragments"])
