@@ -1,0 +1,128 @@
+"""Peak memory of a first sync, by the number of documents: it must not grow with the source.
+
+    python -m bench.memory [--sizes 5000,50000] [--store weaviate]
+
+Made-up pages of 2,000 characters in two chunks each, an embedder that costs nothing (random unit vectors), the real
+sync, splitter and store, in a process of its own for each size. Prints JSON: megabytes of the process at its peak,
+before anything is read and at the end, and the ratio of the last size to the first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench.scale_stores import STORES
+from include.lore.ingest.split import MarkdownSplitter
+from include.lore.ingest.sync import Sync
+from include.lore.settings import load_settings
+from include.lore.types import Batch, Cursor, Document
+from include.lore.wiring import open_store
+
+DIMENSIONS = 384
+DOCUMENTS_OF_A_BATCH = 50
+PARAGRAPH = "The scheduler reads the queue, takes the next job that is due, and hands it to a worker of the pool. " * 9
+
+
+class Pages:
+    """A source of made-up pages; nothing of it stays in memory."""
+
+    id = "pages"
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """All pages, in batches."""
+        for start in range(0, self._count, DOCUMENTS_OF_A_BATCH):
+            numbers = range(start, min(start + DOCUMENTS_OF_A_BATCH, self._count))
+            yield Batch(tuple(map(self._page, numbers)), cursor=str(numbers.stop))
+
+    def list_ids(self) -> Iterator[str]:
+        """Their ids."""
+        return (f"pages:guide/page-{number:07d}.md" for number in range(self._count))
+
+    def _page(self, number: int) -> Document:
+        words = random.Random(number)
+        parts = (f"## Part {part}\n\nNumber {words.random()}. {PARAGRAPH}" for part in range(2))
+        name = f"guide/page-{number:07d}"
+        text = f"# Page {number}\n\n" + "\n\n".join(parts)
+        return Document(f"pages:{name}.md", "pages", f"https://docs.example.com/{name}", f"Page {number}", text)
+
+
+class FreeEmbedder:
+    """Random unit vectors."""
+
+    name = "bench:free"
+    dimensions = DIMENSIONS
+    max_tokens = 256
+
+    def __init__(self) -> None:
+        self._chance = np.random.default_rng(1)
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """A vector for each text."""
+        rows = self._chance.standard_normal((len(texts), DIMENSIONS)).astype(np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """A vector."""
+        return self.embed_documents([text])[0]
+
+
+def main() -> None:
+    """Print JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[5_000, 50_000])
+    parser.add_argument("--store", choices=sorted(STORES), default="lancedb")
+    parser.add_argument("--documents", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.documents:
+        json.dump(measure(arguments.documents), sys.stdout)
+        return
+    figures = {}
+    for size in arguments.sizes:
+        with tempfile.TemporaryDirectory() as folder, STORES[arguments.store](Path(folder) / "index") as place:
+            environment = os.environ | dict(place.environment) | {"LORE_STAGING_URI": str(Path(folder) / "staging")}
+            command = [sys.executable, "-m", "bench.memory", "--documents", str(size)]
+            run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+            figures[size] = json.loads(run.stdout)
+    ratio = figures[arguments.sizes[-1]]["peak_mb"] / figures[arguments.sizes[0]]["peak_mb"]
+    json.dump({"store": arguments.store, "sizes": figures, "ratio": round(ratio, 2)}, sys.stdout, indent=2)
+    print()
+
+
+def measure(documents: int) -> dict[str, float]:
+    """One sync in this process."""
+    settings, embedder, splitter = load_settings(), FreeEmbedder(), MarkdownSplitter(1_024)
+    store = open_store(settings, embedder, splitter)
+    before, started = peak_megabytes(), time.perf_counter()
+    sync = Sync(Pages(documents), store, embedder, splitter, lambda page: page, staging_uri=settings.staging_uri)
+    report = sync.run()
+    assert report.new == documents, report
+    return {
+        "before_mb": round(before),
+        "peak_mb": round(peak_megabytes()),
+        "chunks": report.chunks,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process had at a time."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main()
