@@ -50,7 +50,7 @@ def asked(text: str, vector: np.ndarray | None, alpha: float, **changes: Any) ->
     """The message that such a search sends."""
     recorder = Recorder()
     options: dict[str, Any] = {"limit": 100, "sources": (), "audiences": (PUBLIC,)} | changes
-    assert search(recorder, text, vector, alpha=alpha, **options) == []  # type: ignore[arg-type]
+    assert search(recorder, text, vector, alpha=alpha, **options) == []
     (request,) = recorder.asked
     return request
 
