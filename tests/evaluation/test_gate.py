@@ -86,6 +86,12 @@ def test_figures_by_hand() -> None:
     assert verdict.kept == pytest.approx((1 + 1 + 0.9 + 1) / 4)  # the page at rank 3 is gone, a filler came for it
 
 
+def test_the_largest_change_comes_first() -> None:
+    verdict = judged([1, 1, 1, 1, 3, 4, 2], [2, 5, 1, 3, 1, 1, 1])
+    assert [outcome.id for outcome in verdict.worse] == ["q1", "q3", "q0"]
+    assert [outcome.id for outcome in verdict.better] == ["q5", "q4", "q6"]
+
+
 def test_a_page_ranks_where_its_best_chunk_does() -> None:
     def live(question: Question, limit: int) -> list[Hit]:
         name = f"docs:{question.text}"

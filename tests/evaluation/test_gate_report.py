@@ -120,7 +120,9 @@ def test_in_markdown_a_question_is_text() -> None:
 @pytest.mark.parametrize("question", ["", " ", "`", "``", "\x1b", "\\`", "\\", "` `"])
 def test_a_question_of_marks_only_leaves_the_rest_whole(question: str) -> None:
     outcomes = (Outcome("q", question, ("p",), 1.0, 0.0, 1, None, 1.0), VERDICT.outcomes[1])
-    assert "<code>Who is on call?</code>" in rendered(replace(VERDICT, outcomes=outcomes))
+    html = rendered(replace(VERDICT, outcomes=outcomes))
+    assert "<code>Who is on call?</code>" in html
+    assert html.count("<code>") == 3  # these two and the one that was left out
 
 
 def test_markdown_is_bounded() -> None:

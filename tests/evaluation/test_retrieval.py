@@ -8,7 +8,7 @@ import pytest
 
 from include.lore.errors import LoreError, ModelError
 from include.lore.evaluation.beir import Query
-from include.lore.evaluation.retrieval import score_stage, stage_search
+from include.lore.evaluation.retrieval import STAGES, score_stage, stage_search
 from include.lore.types import Chunk, Hit, Question
 from tests.fakes import FakeEmbedder
 
@@ -68,6 +68,7 @@ class RecordingIndex:
 
     def search(self, text: str, vector: object, limit: int, alpha: float, sources: object = (), audiences: object = ()):
         self.calls.append((vector is not None, alpha))
+        self.asked_for = (sources, audiences)
         return self.hits
 
     def snapshot(self) -> RecordingIndex:
@@ -81,6 +82,25 @@ def test_each_stage_is_the_search_of_its_name(stage: str, expected: tuple[bool, 
     index = RecordingIndex()
     stage_search(stage, index, FakeEmbedder(), None, alpha=0.3)(Question("text"), 10)  # type: ignore[arg-type]
     assert index.calls == [expected]
+
+
+def test_the_search_is_narrowed_to_the_sources_and_audiences_of_the_question() -> None:
+    for stage in STAGES:
+        index = RecordingIndex()
+        search = stage_search(stage, index, FakeEmbedder(), None)  # type: ignore[arg-type]
+        search(Question("text", sources=("docs",), audiences=("sre",)), 10)
+        assert index.asked_for == (("docs",), ("sre",)), stage
+
+
+def test_a_benchmark_is_asked_of_its_own_corpus_only() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def search(question: Question, limit: int) -> list[Hit]:
+        asked.append(question.sources)
+        return []
+
+    score_stage("hybrid", search, [Query("1", "one", {"x": 1})])
+    assert set(asked) == {("beir",)}
 
 
 class BrokenReranker:
