@@ -296,13 +296,7 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
         case GitHubIssuesDeclaration():
             from include.lore.sources.github_issues import GitHubIssuesSource
 
-            return GitHubIssuesSource(
-                declaration,
-                token=_secret(settings.github_token),
-                base_url=declaration.base_url or settings.github_base_url,
-                timeout=settings.timeout_seconds,
-                max_retries=settings.max_retries,
-            )
+            return GitHubIssuesSource(declaration, _github(declaration, settings))
         case GitHubRepoDeclaration():
             from include.lore.sources.github_repo import GitHubRepoSource
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from tests.servers.github_graphql import answer_query
 from tests.servers.github_tarball import ArchiveServer
 
 Payload = Mapping[str, Any]
@@ -115,8 +115,10 @@ class GitHubServer:
     """Serves issues, comments and files of one repository on 127.0.0.1 while the `with` block runs.
 
     `issues` and `comments` (each with `issue_url` or `issue_number`) stay lists of this object and may be changed
-    while it runs, as may `files` (path → content; the commit follows from them), which `archives` serves; `token`
-    makes it refuse others; `before` is called with each request's number, from 1, before it is answered.
+    while it runs. So may `reviews` and `code_comments` (each with `pull_number`), `discussions` (as GraphQL has them),
+    `moved` (number → where an issue was transferred to), and `files` (path → content; the commit follows from them),
+    which `archives` serves. `token` makes it refuse others; `before` is called with each request's number, from 1,
+    before it is answered.
     """
 
     def __init__(
@@ -139,6 +141,10 @@ class GitHubServer:
         self.archives = archives
         self.refs = {"HEAD": "", "main": ""}
         self.app: App | None = None
+        self.reviews: list[dict[str, Any]] = []
+        self.code_comments: list[dict[str, Any]] = []
+        self.discussions: list[dict[str, Any]] = []
+        self.moved: dict[int, str] = {}
         self.token = token
         self.faults = list(faults)
         self.rate_limit = rate_limit
@@ -191,30 +197,50 @@ class GitHubServer:
         return None
 
     def _answer(self, request: Request) -> Answer:
-        path, query = request.path, request.query
-        below = f"/repos/{self.repository}"
-        if path == f"{below}/issues":
-            return Answer(self._select_issues(query))
-        if path == f"{below}/issues/comments":
-            return Answer(self._select_comments(query))
-        if match := re.fullmatch(rf"{re.escape(below)}/issues/(\d+)(/comments)?", path):
-            number = int(match[1])
-            found = [issue for issue in self.issues if issue["number"] == number]
-            if found and match[2]:
-                return Answer([c for c in self._select_comments(query) if _issue_number(c) == number])
-            if found:
-                return Answer(found[0])
-        if self.app and (path == f"{below}/installation" or path.startswith("/app/installations/")):
+        below = f"/repos/{self.repository}/"
+        if request.path == "/graphql":
+            return Answer(answer_query(self.discussions, request.body))
+        if self.app and (request.path == f"{below}installation" or request.path.startswith("/app/installations/")):
             return self.app.answer(request)
-        if path.startswith(f"{below}/commits/"):
-            return self._commit_of(unquote(path.removeprefix(f"{below}/commits/")))
-        if self.archives and path == f"{below}/tarball/{self.commit}":
-            self.archives.hold(self.commit, self.files)
-            place = f"{self.archives.base_url}/{self.repository}/legacy.tar.gz/{self.commit}"
-            return Answer(b"", 302, {"Location": f"{place}?token=ARCHIVE-SECRET"})
-        return NOT_FOUND
+        if request.path.startswith("/repos/octo/elsewhere/issues/"):
+            place = f"{self.base_url}/repos/octo/elsewhere"
+            return Answer({"number": int(request.path.rpartition("/")[2]), "repository_url": place, "title": "Moved"})
+        if not request.path.startswith(below):
+            return NOT_FOUND
+        part, _, rest = request.path.removeprefix(below).partition("/")
+        answers = {"issues": self._issues, "pulls": self._pulls, "commits": self._commit_of, "tarball": self._tarball}
+        return answers[part](unquote(rest), request.query) if part in answers else NOT_FOUND
 
-    def _commit_of(self, ref: str) -> Answer:
+    def _issues(self, rest: str, query: Mapping[str, str]) -> Answer:
+        if not rest:
+            return Answer(self._select_issues(query))
+        if rest == "comments":
+            return Answer(self._select_comments(query))
+        number, _, below = rest.partition("/")
+        if int(number) in self.moved:
+            return Answer({"message": "Moved Permanently"}, 301, {"Location": self.moved[int(number)]})
+        found = [issue for issue in self.issues if issue["number"] == int(number)]
+        if found and below == "comments":
+            return Answer([row for row in self._select_comments(query) if _issue_number(row) == int(number)])
+        return Answer(self._as_issue(found[0])) if found and not below else NOT_FOUND
+
+    def _pulls(self, rest: str, query: Mapping[str, str]) -> Answer:
+        base = f"{self.base_url}/repos/{self.repository}/pulls"
+        comments = [{"pull_request_url": f"{base}/{row['pull_number']}", **row} for row in self.code_comments]
+        if rest == "comments":
+            return Answer(_ordered(_since(comments, query), {"direction": "asc", **query}))
+        number, _, below = rest.partition("/")
+        rows = comments if below == "comments" else self.reviews
+        return Answer([row for row in rows if row["pull_number"] == int(number)])
+
+    def _tarball(self, commit: str, query: Mapping[str, str]) -> Answer:
+        if self.archives is None or commit != self.commit:
+            return NOT_FOUND
+        self.archives.hold(commit, self.files)
+        place = f"{self.archives.base_url}/{self.repository}/legacy.tar.gz/{commit}"
+        return Answer(b"", 302, {"Location": f"{place}?token=ARCHIVE-SECRET"})
+
+    def _commit_of(self, ref: str, query: Mapping[str, str]) -> Answer:
         if ref not in self.refs:
             return Answer({"message": f"No commit found for SHA: {ref}", "status": "422"}, 422)
         commit = self.refs[ref] or self.commit
@@ -239,12 +265,8 @@ class GitHubServer:
 
     def _select_comments(self, query: Mapping[str, str]) -> list[Payload]:
         base = f"{self.base_url}/repos/{self.repository}/issues"
-        chosen = [
-            {"issue_url": f"{base}/{_issue_number(comment)}", **comment}
-            for comment in self.comments
-            if comment["updated_at"] >= query.get("since", "")
-        ]
-        return _ordered(chosen, {"direction": "asc", **query})
+        chosen = [{"issue_url": f"{base}/{_issue_number(comment)}", **comment} for comment in self.comments]
+        return _ordered(_since(chosen, query), {"direction": "asc", **query})
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -256,6 +278,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: a test's output is not a log."""
 
     def do_GET(self) -> None:
+        self._serve()
+
+    def do_HEAD(self) -> None:
         self._serve()
 
     def do_POST(self) -> None:
@@ -322,7 +347,8 @@ class _Handler(BaseHTTPRequestHandler):
             length = len(body) if fault is None or fault.length is None else fault.length
             self.send_header("Content-Length", str(length))
             self.end_headers()
-            self.wfile.write(body[: len(body) // 2] if cut else body)
+            if self.command != "HEAD":
+                self.wfile.write(body[: len(body) // 2] if cut else body)
             self.wfile.flush()
             self.close_connection = self.close_connection or cut or length != len(body)
         except (BrokenPipeError, ConnectionResetError):
@@ -332,6 +358,10 @@ class _Handler(BaseHTTPRequestHandler):
 def _issue_number(comment: Payload) -> int:
     given = comment.get("issue_number")
     return int(given if given is not None else str(comment["issue_url"]).rpartition("/")[2])
+
+
+def _since(rows: Iterable[Payload], query: Mapping[str, str]) -> list[Payload]:
+    return [row for row in rows if row["updated_at"] >= query.get("since", "")]
 
 
 def _ordered(rows: list[Payload], query: Mapping[str, str]) -> list[Payload]:

@@ -47,12 +47,17 @@ class GitHubRepoDeclaration(BaseDeclaration):
 
 
 class GitHubIssuesDeclaration(BaseDeclaration):
-    """Issues and pull requests of one repository, with their comments."""
+    """Issues and pull requests of one repository with their comments and, when asked, reviews and discussions."""
 
     kind: Literal["github_issues"] = "github_issues"
     repository: Repository
     base_url: ApiAddress = None
     state: Literal["all", "open", "closed"] = "all"
     labels: tuple[Name, ...] = Field((), description="Only issues that carry all of these")
+    exclude_labels: tuple[Name, ...] = Field((), description="No issue that carries one of these")
     since: date | None = Field(None, description="Only issues that were updated on this day or later")
+    max_age_days: int | None = Field(None, gt=0, le=36_500, description="Only what was updated in so many days")
     include_pull_requests: bool = True
+    include_reviews: bool = Field(False, description="Reviews of pull requests; one more call for each")
+    include_discussions: bool = Field(False, description="Discussions, for which GitHub asks for a token")
+    include_bots: bool = Field(False, description="Whether what bots write is read")

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
 from include.lore.sources.http import HttpError
 from include.lore.sources.retries import TRANSIENT, Again, number, retry_after
 
-__all__ = ["GitHubError", "GitHubReply", "Judge", "parse_json"]
+__all__ = ["GitHubError", "GitHubReply", "Judge", "page_number", "parse_json"]
 
 WAIT_UNSAID = 60.0
 """Seconds to wait where GitHub limits and does not say until when, as its documentation asks."""
@@ -132,6 +133,12 @@ class Judge:
         message = answer.get("message") if isinstance(answer, dict) else None
         said = " ".join(message.split()) if isinstance(message, str) else ""
         return (said.replace(self.secret, "…") if self.secret else said)[:200].rstrip(".")
+
+
+def page_number(url: str | None) -> int | None:
+    """The page that an address of a list is of, or None where it does not say."""
+    page = parse_qs(urlsplit(url or "").query).get("page", [""])[0]
+    return int(page) if page.isascii() and page.isdigit() else None
 
 
 def parse_json(content: bytes) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
-from include.lore.sources.github_answers import GitHubReply, Judge
+from include.lore.sources.github_answers import GitHubReply, Judge, page_number
 from include.lore.sources.github_hosts import Hosts
 from include.lore.sources.retries import Again, Retries
 
@@ -98,6 +98,15 @@ class GitHubClient:
         headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
         call = _Call("GET", self._target(url), headers)
         return self._send(call, lambda answer: self._judge(call).reply(answer, self._content(answer), as_text=True))
+
+    def count(self, url: str, params: Mapping[str, str | int]) -> int | None:
+        """How many items a list has, by one call without a body; None where the server does not tell.
+
+        With one item on a page, the number of the last page is the number of items.
+        """
+        call = _Call("HEAD", self._target(url, {**params, "per_page": 1}))
+        reply = self._send(call, lambda answer: self._judge(call).reply(answer, b"null"))
+        return page_number(reply.last_url)
 
     def post(self, url: str, body: Any = None) -> GitHubReply:
         """The answer to a JSON document that is sent."""

@@ -1,4 +1,4 @@
-"""The ids of all that a repository gave, packed into a cursor: while its commit stays, nothing has to be asked."""
+"""What a source gave, packed into its cursor: while nothing changed there, nothing has to be asked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,33 @@ from typing import Self
 
 from include.lore.types import Cursor
 
-__all__ = ["RepositoryState"]
+__all__ = ["RepositoryState", "pack", "unpack"]
 
 MAX_UNPACKED = 64 * 1024 * 1024
 MAX_PACKED = 2_000_000
 """A longer list is left out of the cursor, which is stored with the index; it is asked for when it is needed."""
+
+
+def pack(lines: Sequence[str] | None) -> str:
+    """The lines as one short text; "" for None and for what stays too long."""
+    if lines is None:
+        return ""
+    packed = base64.b85encode(zlib.compress("\n".join(lines).encode(), 9)).decode("ascii")
+    return packed if len(packed) <= MAX_PACKED else ""
+
+
+def unpack(packed: str) -> list[str] | None:
+    """The lines again; None for "". Raises ValueError for what was not packed here."""
+    if not packed:
+        return None
+    unzip = zlib.decompressobj()
+    try:
+        text = unzip.decompress(base64.b85decode(packed), MAX_UNPACKED).decode()
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if not unzip.eof:
+        raise ValueError("it is cut or too long")
+    return text.split("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +50,14 @@ class RepositoryState:
 
     def to_cursor(self) -> Cursor:
         """The cursor."""
-        packed = ""
-        if self.ids is not None:
-            packed = base64.b85encode(zlib.compress("\n".join(self.ids).encode(), 9)).decode("ascii")
-        return json.dumps(
-            {"commit": self.commit, "selection": self.selection, "ids": packed if len(packed) <= MAX_PACKED else ""}
-        )
+        return json.dumps({"commit": self.commit, "selection": self.selection, "ids": pack(self.ids)})
 
     @classmethod
     def from_cursor(cls, cursor: Cursor) -> Self | None:
         """The state; None for a cursor that cannot be read, as if there were none."""
         try:
             values = json.loads(cursor)
-            commit, selection, packed = values["commit"], values["selection"], values["ids"]
-            unzip = zlib.decompressobj()
-            text = unzip.decompress(base64.b85decode(packed), MAX_UNPACKED) if packed else b""
-            ids = text.decode().split("\n") if packed and unzip.eof else None
-        except (ValueError, KeyError, TypeError, zlib.error):
+            commit, selection = str(values["commit"]), str(values["selection"])
+            return cls(commit, selection, unpack(values["ids"]))
+        except (ValueError, KeyError, TypeError):
             return None
-        return cls(commit, selection, ids) if isinstance(commit, str) and isinstance(selection, str) else None

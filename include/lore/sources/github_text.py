@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,24 @@ from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.errors import SourceError
 from include.lore.types import Document
 
-__all__ = ["as_list", "as_text", "is_pull_request", "issue_document", "issue_number", "parse_time"]
+__all__ = [
+    "Part",
+    "as_list",
+    "as_text",
+    "body_of",
+    "by_whom",
+    "comment_part",
+    "created",
+    "day",
+    "is_bot",
+    "is_pull_request",
+    "issue_document",
+    "issue_number",
+    "label_names",
+    "login",
+    "page",
+    "parse_time",
+]
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 EPOCH = 1970
@@ -57,45 +75,82 @@ def parse_time(value: object) -> datetime | None:
     return time if time.year >= EPOCH else None
 
 
+Moment = tuple[str, int]
+"""When something was written, and its id to tell apart what was written in the same second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a page below its first text; pieces are put in the order of `when`."""
+
+    when: tuple[Moment, Moment]
+    text: str
+
+
 def issue_document(
-    issue: Mapping[str, Any], comments: Sequence[Mapping[str, Any]], declaration: GitHubIssuesDeclaration
+    issue: Mapping[str, Any],
+    comments: Sequence[Mapping[str, Any]],
+    declaration: GitHubIssuesDeclaration,
+    *,
+    facts: Iterable[str] = (),
+    parts: Iterable[Part] = (),
 ) -> Document:
-    """The issue as one page: a line of facts (state, labels, dates), its text, then the comments in order."""
-    url = as_text(issue.get("html_url"))
+    """The issue as one page: a line of facts (state, labels, dates), its text, then the comments in order.
+
+    `facts` and `parts` are what else is known of it: a pull request has reviews.
+    """
     state = _state(issue)
-    parts = [_facts(issue, state), _body(issue), *(_comment(comment) for comment in sorted(comments, key=_created))]
-    return Document(
-        id=f"{declaration.id}:{issue['number']}",
-        source_id=declaration.id,
-        url=url if url.startswith(("https://", "http://")) else "",
-        title=" ".join(as_text(issue.get("title")).split()) or f"#{issue['number']}",
-        text="\n\n".join(part for part in parts if part) + "\n",
-        updated_at=parse_time(issue.get("updated_at")),
-        metadata={
-            "repository": declaration.repository,
-            "number": issue["number"],
-            "kind": "pull request" if is_pull_request(issue) else "issue",
-            "state": state,
-            "labels": _labels(issue),
-            "author": _login(issue),
-        },
-        audiences=declaration.audiences,
+    kind = "Pull request" if is_pull_request(issue) else "Issue"
+    return page(
+        issue,
+        declaration,
+        kind=kind,
+        state=state,
+        facts=(f"State: {state}", *facts),
+        parts=[*map(comment_part, comments), *parts],
     )
 
 
-def _facts(issue: Mapping[str, Any], state: str) -> str:
-    kind = "Pull request" if is_pull_request(issue) else "Issue"
-    labels = ", ".join(_labels(issue))
-    opened, updated, closed = (_day(issue.get(key)) for key in ("created_at", "updated_at", "closed_at"))
-    facts = [
-        f"{kind} #{issue['number']}",
-        f"State: {state}",
-        f"Labels: {labels}" if labels else "",
-        f"Opened{f' {opened}' if opened else ''} by {_login(issue)}",
+def page(
+    item: Mapping[str, Any],
+    declaration: GitHubIssuesDeclaration,
+    *,
+    kind: str,
+    state: str,
+    facts: Iterable[str],
+    parts: Iterable[Part | None],
+) -> Document:
+    """A page of an issue, pull request or discussion, `item` having the keys of an issue."""
+    labels = label_names(item)
+    opened, updated, closed = (day(item.get(key)) for key in ("created_at", "updated_at", "closed_at"))
+    line = [
+        f"{kind} #{item['number']}",
+        *facts,
+        f"Labels: {', '.join(labels)}" if labels else "",
+        f"Opened{f' {opened}' if opened else ''} by {login(item)}",
         f"Updated {updated}" if updated else "",
         f"Closed {closed}" if closed else "",
     ]
-    return " · ".join(fact for fact in facts if fact)
+    url = as_text(item.get("html_url"))
+    ordered = sorted((part for part in parts if part), key=lambda part: part.when)
+    texts = [" · ".join(fact for fact in line if fact), body_of(item), *(part.text for part in ordered)]
+    return Document(
+        id=f"{declaration.id}:{item['number']}",
+        source_id=declaration.id,
+        url=url if url.startswith(("https://", "http://")) else "",
+        title=" ".join(as_text(item.get("title")).split()) or f"#{item['number']}",
+        text="\n\n".join(text for text in texts if text) + "\n",
+        updated_at=parse_time(item.get("updated_at")),
+        metadata={
+            "repository": declaration.repository,
+            "number": item["number"],
+            "kind": kind.lower(),
+            "state": state,
+            "labels": labels,
+            "author": login(item),
+        },
+        audiences=declaration.audiences,
+    )
 
 
 def _state(issue: Mapping[str, Any]) -> str:
@@ -109,36 +164,53 @@ def _state(issue: Mapping[str, Any]) -> str:
     return f"{state} ({reason})" if reason else state
 
 
-def _labels(issue: Mapping[str, Any]) -> list[str]:
-    labels = issue.get("labels")
+def label_names(item: Mapping[str, Any]) -> list[str]:
+    """The names of an issue's labels."""
+    labels = item.get("labels")
     listed = labels if isinstance(labels, list) else []
     names = [label.get("name") if isinstance(label, dict) else label for label in listed]
     return [name for name in names if isinstance(name, str) and name]
 
 
-def _login(item: Mapping[str, Any]) -> str:
+def login(item: Mapping[str, Any]) -> str:
+    """Who wrote it."""
     user = item.get("user")
     return (as_text(user.get("login")) if isinstance(user, dict) else "") or GHOST
 
 
-def _day(value: object) -> str:
+def is_bot(item: Mapping[str, Any]) -> bool:
+    """Whether a program wrote it: an App, or an account that says so in its name."""
+    user = item.get("user")
+    kind = as_text(user.get("type")) if isinstance(user, dict) else ""
+    return kind == "Bot" or login(item).endswith("[bot]")
+
+
+def day(value: object) -> str:
+    """The day of a time, or "" for what is none."""
     time = parse_time(value)
     return f"{time:%Y-%m-%d}" if time else ""
 
 
-def _created(comment: Mapping[str, Any]) -> tuple[str, int]:
-    number = comment.get("id")
-    return as_text(comment.get("created_at")), number if isinstance(number, int) else 0
+def created(item: Mapping[str, Any]) -> Moment:
+    """When it was written; for a review, when it was submitted."""
+    number = item.get("id")
+    when = as_text(item.get("created_at")) or as_text(item.get("submitted_at"))
+    return when, number if isinstance(number, int) else 0
 
 
-def _comment(comment: Mapping[str, Any]) -> str:
+def by_whom(what: str, item: Mapping[str, Any]) -> str:
+    """A heading: what it is, by whom, and on which day."""
+    when = day(created(item)[0])
+    return f"{what} by {login(item)}{f' on {when}' if when else ''}"
+
+
+def comment_part(comment: Mapping[str, Any], what: str = "Comment") -> Part | None:
     """A comment under a heading of the first level: whatever headings stand before it, it is not below them."""
-    body = _body(comment)
-    day = _day(comment.get("created_at"))
-    return f"# Comment by {_login(comment)}{f' on {day}' if day else ''}\n\n{body}" if body else ""
+    body = body_of(comment)
+    return Part((created(comment), created(comment)), f"# {by_whom(what, comment)}\n\n{body}") if body else None
 
 
-def _body(item: Mapping[str, Any]) -> str:
+def body_of(item: Mapping[str, Any]) -> str:
     """What a person wrote, closed: an open code fence or HTML comment must not swallow what comes after it."""
     text = as_text(item.get("body")).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     fence = ""
