@@ -172,12 +172,10 @@ class JsonApi:
         wait = retry_after(headers.get("retry-after"), self._retries.now())
         words = self._secrets.hide(said.reason if isinstance(said, Again) else said)[:SAID].rstrip(". ")
         reason = f"HTTP {status}{f' ({words})' if words else ''}"
-        if isinstance(said, Again):
-            return Again(
-                reason, max((seconds for seconds in (wait, said.seconds) if seconds is not None), default=None)
-            )
-        if status in TRANSIENT or (status == 403 and wait is not None):
-            return Again(reason, PAUSE_WITHOUT_HEADER if wait is None and status == 429 else wait)
+        if isinstance(said, Again) or status in TRANSIENT or (status == 403 and wait is not None):
+            asked = [wait, said.seconds if isinstance(said, Again) else None]
+            default = PAUSE_WITHOUT_HEADER if status == 429 else None
+            return Again(reason, max((seconds for seconds in asked if seconds is not None), default=default))
         raise HttpError(
             f"{self._name(url)} answered {reason}.",
             status=status,
