@@ -108,10 +108,10 @@ class LanceFolder:
         with self._opening, self.errors("open"):
             made, tables = self._open.get(version.number, (None, None))
             if tables is None or made != version.created_at:  # an index made anew has other tables of the same names
-                connection = self._connect()
-                names = STATE, DOCUMENTS, _marks(version.number), _chunks(version.number)
-                readers = LanceReaders(partial(self._connect(following=False).open_table, _chunks(version.number)))
-                tables = Tables(*map(connection.open_table, names), readers=readers)
+                table = self._connect().open_table
+                chunks, marks = _chunks(version.number), _marks(version.number)
+                readers = LanceReaders(partial(self._connect(following=False).open_table, chunks))
+                tables = Tables(table(STATE), table(DOCUMENTS), table(marks), table(chunks), readers)
                 self._open[version.number] = version.created_at, tables
             return tables
 

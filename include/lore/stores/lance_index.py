@@ -55,7 +55,8 @@ def optimize_chunks(table: Table) -> None:
 
 def probes(table: Table) -> int:
     """How many partitions of the vector index a search looks into; it changes nothing where there is no index."""
-    return max(1, round(PROBED_SHARE * table.count_rows() / PARTITION_ROWS))
+    rows: int = table.count_rows()
+    return max(1, round(PROBED_SHARE * rows / PARTITION_ROWS))
 
 
 def _index_vectors(table: Table) -> None:
@@ -67,7 +68,7 @@ def _index_vectors(table: Table) -> None:
 
 
 def _unindexed(table: Table) -> int:
-    return max((index.num_unindexed_rows for index in table.list_indices()), default=0)
+    return max((int(index.num_unindexed_rows or 0) for index in table.list_indices()), default=0)
 
 
 def _fragments(table: Table) -> int:

@@ -18,7 +18,7 @@ from include.lore.stores.checks import check_entries, check_query
 from include.lore.stores.lance_folder import LOCK_TIMEOUT, LanceFolder, Tables
 from include.lore.stores.lance_index import optimize, optimize_chunks
 from include.lore.stores.lance_search import search, visible
-from include.lore.stores.lance_tables import remove_chunks, replace_chunks, select, upsert
+from include.lore.stores.lance_tables import NOT_BLANK, remove_chunks, replace_chunks, select, sweep, upsert
 from include.lore.stores.manifest import Manifest
 from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Recipe, SourceState
 
@@ -131,7 +131,8 @@ class LanceStore:
         where = None if source_id is None else schema.is_in("source_id", [source_id])
         with self._folder.errors("count"):
             recorded = select(tables.marks, ["chunk_count"], where)["chunk_count"]
-            return Counts(len(recorded), tables.chunks.count_rows(where), pc.sum(recorded).as_py() or 0)
+            chunks = tables.chunks.count_rows(where or NOT_BLANK)
+            return Counts(len(recorded), chunks, pc.sum(recorded).as_py() or 0)
 
     def kept(self, source_id: str | None = None) -> dict[str, str]:
         """See `Store.kept`."""
@@ -284,6 +285,7 @@ class LanceStore:
             return
         with self._folder.writing("optimize"):
             tables = self._writable()
+            sweep(tables.chunks)
             optimize_chunks(tables.chunks)
             for table in (tables.documents, tables.marks, tables.state):
                 optimize(table)
