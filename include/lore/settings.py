@@ -89,7 +89,7 @@ class Settings(BaseModel):
     retrieve_limit: int = Field(100, gt=0, description="Chunks taken for each wording")
     rerank_limit: int = Field(8, gt=0, description="Passages that the answer is written from")
     questions: Path | None = Field(None, description="Question set that judges a new version of the index")
-    gate_margin: float = Field(0.01, ge=0, lt=1, description="Loss of nDCG@10 that a new version may have")
+    gate_margin: float = Field(0.03, ge=0, lt=1, description="Loss of nDCG@10 that a new version may have")
     timeout_seconds: float = Field(60.0, gt=0, le=86_400, description="Limit of one outside call")
     max_retries: int = Field(4, ge=0, description="Repeats of an outside call that failed for the moment")
 
