@@ -117,8 +117,8 @@ class GitHubServer:
     `issues` and `comments` (each with `issue_url` or `issue_number`) stay lists of this object and may be changed
     while it runs. So may `reviews` and `code_comments` (each with `pull_number`), `discussions` (as GraphQL has them),
     `moved` (number → where an issue was transferred to), and `files` (path → content; the commit follows from them),
-    which `archives` serves. `token` makes it refuse others; `before` is called with each request's number, from 1,
-    before it is answered.
+    which `archives` serves. `clock` is by how many seconds its Date is wrong; `token` makes it refuse others; `before`
+    is called with each request's number, from 1, before it is answered.
     """
 
     def __init__(
@@ -141,6 +141,7 @@ class GitHubServer:
         self.archives = archives
         self.refs = {"HEAD": "", "main": ""}
         self.app: App | None = None
+        self.clock = 0.0
         self.reviews: list[dict[str, Any]] = []
         self.code_comments: list[dict[str, Any]] = []
         self.discussions: list[dict[str, Any]] = []
@@ -279,6 +280,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._serve()
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return super().date_time_string((timestamp or time.time()) + self.github.clock)
 
     def do_HEAD(self) -> None:
         self._serve()

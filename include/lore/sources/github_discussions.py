@@ -72,7 +72,9 @@ class Discussions:
         listed, total = self._list(reached - OVERLAP if reached else None)
         changed = [n for n, item in listed.items() if self._before.recent.get(str(n)) != item["updated_at"]]
         known = dict(self._known or {}) | self._sifted(listed)
-        yield from self._read([number for number in reversed(changed) if known[number]], listed)
+        for found in self._read([number for number in reversed(changed) if known[number]], listed):
+            known = {number: is_wanted for number, is_wanted in known.items() if number not in found.gone}
+            yield found
         if total != len(known) or (self._known is None and reached is not None):
             everything, _ = self._list(None)
             missed = [n for n in everything if n not in listed and n not in (self._known or everything)]

@@ -10,7 +10,7 @@ from typing import Any
 from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.sources.github_answers import page_number
 from include.lore.sources.github_discussions import Discussions
-from include.lore.sources.github_feed import OVERLAP, Feed, FeedState, Page
+from include.lore.sources.github_feed import OVERLAP, Feed, FeedState, Page, stamp
 from include.lore.sources.github_http import GitHubClient
 from include.lore.sources.github_pages import Found, IssuePages, wanted
 from include.lore.sources.github_state import IssuesState
@@ -122,7 +122,7 @@ class IssuesRun:
         """See whether what is known is all that there is; else list it, and read what is new in it."""
         known = dict(self._before.numbers or {}) | self._seen
         complete = self._before.numbers is not None or self._before.issues.reached is None
-        if not complete or self._client.count(f"{self._path}/issues", self._query()) != len(known):
+        if not complete or self._client.count(f"{self._path}/issues", self._query_of_all()) != len(known):
             listed = self._list_all()
             new = [item for number, item in listed.items() if number not in known and self._wanted(item)]
             if complete and new:  # transferred to here, say, with an old time of change
@@ -148,6 +148,9 @@ class IssuesRun:
     def _query(self) -> dict[str, str | int]:
         labels = {"labels": ",".join(self._declaration.labels)} if self._declaration.labels else {}
         return {"state": self._declaration.state, **labels}
+
+    def _query_of_all(self) -> dict[str, str | int]:
+        return self._query() | ({"since": stamp(self._earliest)} if self._earliest else {})
 
     def _wanted(self, issue: Payload) -> bool:
         return wanted(issue, self._declaration, self._earliest)
