@@ -1,0 +1,166 @@
+"""The journey from GitHub to the index: what a first, an unchanged, a changed and a killed sync cost and leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from include.lore.convert import convert
+from include.lore.errors import RemovalFloorError, SourceError
+from include.lore.ingest.report import Progress
+from include.lore.ingest.split import MarkdownSplitter
+from include.lore.ingest.sync import Sync, SyncReport
+from include.lore.protocols import Source
+from include.lore.stores.lancedb import LanceStore
+from include.lore.types import Recipe
+from tests.fakes import FakeEmbedder
+from tests.servers.github import Fault, GitHubServer, rate_limited
+from tests.servers.github_tarball import ArchiveServer
+from tests.sources.test_github_changes import now
+from tests.sources.test_github_discussions import discussion, note
+from tests.sources.test_github_issues import comment, issue
+from tests.sources.test_github_issues import source_of as issues_of
+from tests.sources.test_github_repo import source_of as repo_of
+
+
+class KilledError(Exception):
+    """In the place of a kill: no code catches it."""
+
+
+class House:
+    """An index, kept over several syncs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._staging = str(folder / "staging")
+        self._embedder = FakeEmbedder()
+        self.store = LanceStore(str(folder / "index"), Recipe(self._embedder.name, self._embedder.dimensions))
+
+    def sync(self, source: Source, progress: Callable[[Progress], None] | None = None) -> SyncReport:
+        sync = Sync(source, self.store, self._embedder, MarkdownSplitter(800), convert, staging_uri=self._staging)
+        return sync.run(progress=progress)
+
+    def ids(self, source_id: str) -> set[str]:
+        return {document.id.partition(":")[2] for document in self.store.documents(source_id)}
+
+
+@pytest.fixture
+def house(tmp_path):
+    return House(tmp_path)
+
+
+def counts(report: SyncReport) -> tuple[int, int, int, int, int]:
+    return report.new, report.changed, report.unchanged, report.removed, report.embedded_texts
+
+
+def kill_at(documents: int) -> Callable[[Progress], None]:
+    def tell(progress: Progress) -> None:
+        if progress.stage == "index" and progress.documents >= documents:
+            raise KilledError
+
+    return tell
+
+
+class TestRepository:
+    FILES = {f"docs/{n}.md": f"# Page {n}\n\nAbout {n}. See [next](../src/a.py).\n" for n in range(40)} | {
+        "src/a.py": "import os\n\n" + "".join(f"def f{n}():\n    return '{'x ' * 100}{n}'\n\n\n" for n in range(20))
+    }
+
+    @pytest.fixture
+    def archives(self):
+        with ArchiveServer() as archives:
+            yield archives
+
+    @pytest.fixture
+    def github(self, archives):
+        with GitHubServer(files=self.FILES, archives=archives) as github:
+            yield github
+
+    def test_each_kind_of_sync_does_what_it_must_and_no_more(self, house, github, archives):
+        first = house.sync(repo_of(github, code=True))
+        assert counts(first)[:4] == (61, 0, 0, 0)
+        assert (len(github.requests), len(archives.requests)) == (2, 1)
+
+        unchanged = house.sync(repo_of(github, code=True))
+        assert counts(unchanged) == (0, 0, 0, 0, 0)
+        assert (github.requests[-1].status, len(github.requests), len(archives.requests)) == (304, 3, 1)
+
+        github.files["docs/3.md"] = "# Page 3\n\nOther words.\n"
+        github.files["docs/new.md"] = "# New\n"
+        github.files["src/a.py"] = "# moved\n" + str(self.FILES["src/a.py"])
+        del github.files["docs/4.md"]
+        changed = house.sync(repo_of(github, code=True))
+        # the page, the file of code for its comment, and its 20 functions for their lines, of which no text changed
+        assert counts(changed)[:4] == (1, 22, 38, 1)
+        assert changed.embedded_texts == 3
+        assert "docs/4.md" not in house.ids("repo")
+        assert house.store.document("repo:src/a.py#f0").url.endswith("#L4-L5")
+
+    def test_a_sync_that_was_killed_is_made_good_by_the_next(self, house, github, archives):
+        with pytest.raises(KilledError):
+            house.sync(repo_of(github, code=True), kill_at(30))
+        report = house.sync(repo_of(github, code=True))
+        assert report.status == "ok"
+        assert len(house.ids("repo")) == 61
+        assert counts(house.sync(repo_of(github, code=True))) == (0, 0, 0, 0, 0)
+
+    def test_a_branch_that_lost_most_of_its_files_empties_nothing(self, house, github, archives):
+        house.sync(repo_of(github))
+        github.files = {"docs/1.md": "# Page 1\n"}
+        with pytest.raises(RemovalFloorError):
+            house.sync(repo_of(github))
+        assert len(house.ids("repo")) == 40
+
+
+class TestIssues:
+    @pytest.fixture
+    def github(self):
+        issues = [issue(n) for n in range(1, 61)]
+        with GitHubServer(issues, [comment(n, n) for n in range(1, 61, 4)]) as github:
+            github.discussions = [discussion(n, comments=[note(n, "A note.")]) for n in range(100, 110)]
+            yield github
+
+    def source(self, github):
+        return issues_of(github, include_discussions=True)
+
+    def test_each_kind_of_sync_does_what_it_must_and_no_more(self, house, github):
+        assert counts(house.sync(self.source(github)))[:4] == (70, 0, 0, 0)
+
+        github.requests.clear()
+        assert counts(house.sync(self.source(github))) == (0, 0, 0, 0, 0)
+        assert [(request.path.rpartition("/")[2], request.status) for request in github.requests] == [
+            ("issues", 304),
+            ("comments", 304),
+            ("graphql", 200),
+            ("issues", 200),
+        ]
+        assert [request.method for request in github.requests][-1] == "HEAD"
+
+        github.issues[1] |= {"title": "Now different", "updated_at": now()}
+        github.comments[2] |= {"body": "Corrected.", "updated_at": now()}
+        github.discussions[0] |= {"answer": {"id": "DC_100"}, "updatedAt": now()}
+        github.issues.append(issue(99) | {"updated_at": now()})
+        del github.issues[4]
+        del github.discussions[5]
+        assert counts(house.sync(self.source(github)))[:4] == (1, 3, 0, 2)
+        assert house.ids("issues") == {str(n) for n in (*range(1, 61), 99, *range(100, 110)) if n not in (5, 105)}
+        assert "Corrected." in house.store.document("issues:9").text
+        assert house.sync(self.source(github)).removed == 0
+
+    def test_a_sync_that_was_killed_is_made_good_by_the_next(self, house, github):
+        with pytest.raises(KilledError):
+            house.sync(self.source(github), kill_at(20))
+        assert house.sync(self.source(github)).status == "ok"
+        assert len(house.ids("issues")) == 70
+
+    def test_a_limit_in_the_middle_keeps_what_was_read_and_the_next_goes_on(self, house, github):
+        one_by_one = Fault("/issues/comments", body=b"[]")  # instead of the whole list
+        github.faults = [one_by_one, rate_limited(4_000_000_000, "/issues/33/comments")]
+        with pytest.raises(SourceError, match="not read to its end"):
+            house.sync(self.source(github))
+        assert len(house.ids("issues")) == 25
+        github.requests.clear()
+        report = house.sync(self.source(github))
+        assert (report.new, report.removed) == (45, 0)
+        assert "/repos/octo/demo/issues/1/comments" not in github.paths()
