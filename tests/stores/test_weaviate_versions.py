@@ -206,10 +206,9 @@ def test_a_removal_and_a_promotion_of_one_version_at_once_never_leave_an_index_w
             acts = [pool.submit(promoter.promote, number), pool.submit(remover.drop, number)]
             errors = [act.exception() for act in acts]
         assert all(error is None or isinstance(error, LoreError) for error in errors)
-        numbers = [version.number for version in promoter.all()]
-        assert promoter.live() in numbers
-        assert promoter.live() == (number if number in numbers else 1)
-        open_at(weaviate_index).count()
+        assert any(errors)
+        assert promoter.live() in [version.number for version in promoter.all()]
+        assert open_at(weaviate_index).count() == Counts(*[int(promoter.live() == 1)] * 3)
         promoter.promote(1)
 
 
