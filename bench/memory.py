@@ -32,7 +32,8 @@ from include.lore.wiring import open_store
 
 DIMENSIONS = 384
 DOCUMENTS_OF_A_BATCH = 50
-PARAGRAPH = "The scheduler reads the queue, takes the next job that is due, and hands it to a worker of the pool. " * 9
+SENTENCE = "The scheduler reads the queue, takes the next job that is due, and hands it to a worker of the pool. "
+PARAGRAPH = SENTENCE * 9
 
 
 class Pages:
@@ -40,8 +41,9 @@ class Pages:
 
     id = "pages"
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, characters: int = 2_000) -> None:
         self._count = count
+        self._parts = max(1, round(characters / (len(PARAGRAPH) + 50)))
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
         """All pages, in batches."""
@@ -55,7 +57,7 @@ class Pages:
 
     def _page(self, number: int) -> Document:
         words = random.Random(number)
-        parts = (f"## Part {part}\n\nNumber {words.random()}. {PARAGRAPH}" for part in range(2))
+        parts = (f"## Part {part}\n\nNumber {words.random()}. {PARAGRAPH}" for part in range(self._parts))
         name = f"guide/page-{number:07d}"
         text = f"# Page {number}\n\n" + "\n\n".join(parts)
         return Document(f"pages:{name}.md", "pages", f"https://docs.example.com/{name}", f"Page {number}", text)
