@@ -16,6 +16,7 @@ from include.lore.declarations import (
     FilesDeclaration,
     GitHubIssuesDeclaration,
     GitHubRepoDeclaration,
+    JsonApiDeclaration,
     SiteDeclaration,
     SlackDeclaration,
     SlackExportDeclaration,
@@ -305,35 +306,37 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
             from include.lore.sources.site import SiteSource
 
             return SiteSource(declaration, timeout=settings.timeout_seconds, max_retries=settings.max_retries)
-        case StackOverflowDeclaration(dump=None):
-            from include.lore.sources.retries import Retries
-            from include.lore.sources.stackoverflow import StackOverflowSource
-            from include.lore.sources.stackoverflow_api import BASE_URL, StackExchangeAccess
+        case StackOverflowDeclaration() | DiscourseDeclaration() | JsonApiDeclaration():
+            return _make_api_source(declaration, settings)
 
-            return StackOverflowSource(
-                declaration,
-                access=StackExchangeAccess(
-                    declaration.base_url or BASE_URL,
-                    key=_secret(settings.stackexchange_key),
-                    timeout=settings.timeout_seconds,
-                    retries=Retries(settings.max_retries, remedy="A key raises the quota: LORE_STACKEXCHANGE_KEY."),
-                ),
-            )
-        case StackOverflowDeclaration():
-            from include.lore.sources.stackoverflow_dump import StackOverflowDumpSource
 
-            return StackOverflowDumpSource(declaration)
-        case DiscourseDeclaration():
-            from include.lore.sources.discourse import DiscourseSource
-            from include.lore.sources.json_http import secrets_for
-            from include.lore.sources.retries import Retries
+def _make_api_source(
+    declaration: StackOverflowDeclaration | DiscourseDeclaration | JsonApiDeclaration, settings: Settings
+) -> Source:
+    from include.lore.sources.json_http import secrets_for
+    from include.lore.sources.retries import Retries
 
-            return DiscourseSource(
-                declaration,
-                secrets=secrets_for(declaration.url, _secret(settings.api_headers)),
-                timeout=settings.timeout_seconds,
-                retries=Retries(settings.max_retries),
-            )
+    timeout, retries = settings.timeout_seconds, Retries(settings.max_retries)
+    if isinstance(declaration, DiscourseDeclaration):
+        from include.lore.sources.discourse import DiscourseSource
+
+        secrets = secrets_for(declaration.url, _secret(settings.api_headers))
+        return DiscourseSource(declaration, secrets=secrets, timeout=timeout, retries=retries)
+    if isinstance(declaration, JsonApiDeclaration):
+        from include.lore.sources.json_api import JsonApiSource
+
+        secrets = secrets_for(declaration.url, _secret(settings.api_headers))
+        return JsonApiSource(declaration, secrets=secrets, timeout=timeout, retries=retries)
+    if declaration.dump:
+        from include.lore.sources.stackoverflow_dump import StackOverflowDumpSource
+
+        return StackOverflowDumpSource(declaration)
+    from include.lore.sources.stackoverflow import StackOverflowSource
+    from include.lore.sources.stackoverflow_api import BASE_URL, StackExchangeAccess
+
+    key = _secret(settings.stackexchange_key)
+    access = StackExchangeAccess(declaration.base_url or BASE_URL, key=key, timeout=timeout, retries=retries)
+    return StackOverflowSource(declaration, access=access)
 
 
 def _github(declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings) -> GitHubAccess:

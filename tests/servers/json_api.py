@@ -159,7 +159,7 @@ class ListServer(ApiServer):
 
     def __init__(
         self,
-        items: Iterable[Payload] = (),
+        items: Iterable[object] = (),
         *,
         paging: str = "none",
         size: int = 10,
@@ -169,7 +169,7 @@ class ListServer(ApiServer):
         before: Callable[[int], None] | None = None,
     ) -> None:
         super().__init__(faults=faults, before=before)
-        self.items = [dict(item) for item in items]
+        self.items: list[Any] = [dict(item) if isinstance(item, dict) else item for item in items]
         self.paging, self.size, self.validators, self.secret = paging, size, validators, secret
 
     def answer(self, request: Request) -> Response:

@@ -306,6 +306,15 @@ def test_a_topic_that_goes_between_list_and_read_is_no_failure():
         assert sorted(source.list_ids()) == ["forum:1", "forum:3"]
 
 
+def test_a_topic_that_may_not_be_read_is_a_failure_and_not_taken_for_deleted():
+    with DiscourseServer([topic(1), topic(2)], faults=[Fault("/t/2.json", 403, body=b"{}")]) as server:
+        source = source_of(server)
+        batches = list(source.read(None))
+        assert (ids(batches), failed(batches)) == (["forum:1"], ["forum:2"])
+        assert sorted(source.list_ids()) == ["forum:1", "forum:2"]
+        assert list(documents(source, last_cursor(batches))) == ["2"]
+
+
 def test_no_topic_is_lost_while_pages_shift():
     with DiscourseServer([topic(n) for n in range(1, 201)]) as server:
 

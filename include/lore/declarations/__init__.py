@@ -6,24 +6,29 @@ A file for each family of kinds; `kinds` registers them, `load` reads the files,
 from include.lore.declarations.discourse import DiscourseDeclaration
 from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
+from include.lore.declarations.json_api import JsonApiDeclaration
 from include.lore.declarations.kinds import KINDS, Declaration
 from include.lore.declarations.load import Declarations, load_declaration, load_declarations
 from include.lore.declarations.site import SiteDeclaration
 from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
 from include.lore.declarations.stackoverflow import StackOverflowDeclaration
+from include.lore.declarations.templates import Expression, Template
 
 __all__ = [
     "KINDS",
     "Declaration",
     "Declarations",
     "DiscourseDeclaration",
+    "Expression",
     "FilesDeclaration",
     "GitHubIssuesDeclaration",
     "GitHubRepoDeclaration",
+    "JsonApiDeclaration",
     "SiteDeclaration",
     "SlackDeclaration",
     "SlackExportDeclaration",
     "StackOverflowDeclaration",
+    "Template",
     "load_declaration",
     "load_declarations",
 ]

@@ -10,6 +10,7 @@ from pydantic import Field
 from include.lore.declarations.discourse import DiscourseDeclaration
 from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
+from include.lore.declarations.json_api import JsonApiDeclaration
 from include.lore.declarations.site import SiteDeclaration
 from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
 from include.lore.declarations.stackoverflow import StackOverflowDeclaration
@@ -24,7 +25,8 @@ Declaration: TypeAlias = Annotated[
     | GitHubRepoDeclaration
     | SiteDeclaration
     | StackOverflowDeclaration
-    | DiscourseDeclaration,
+    | DiscourseDeclaration
+    | JsonApiDeclaration,
     Field(discriminator="kind"),
 ]
 

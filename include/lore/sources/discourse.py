@@ -18,8 +18,10 @@ from include.lore.types import Batch, Cursor, Document, Failure
 __all__ = ["DiscourseSource"]
 
 BATCH_TOPICS = 20
-GONE = (403, 404, 410)
-"""What a topic answers that was deleted, or moved to where we may not look, since it was listed."""
+GONE = (404, 410)
+"""What a topic answers that was deleted since it was listed."""
+FORBIDDEN = 403
+"""What it answers when it was moved to where we may not look; and all of them, when we are no longer welcome."""
 DAY = 86_400
 
 
@@ -94,9 +96,12 @@ class DiscourseSource:
             try:
                 documents.append(forum.document(topic))
             except HttpError as error:
-                if error.status not in GONE:
+                if error.status in GONE:
+                    del topics[topic.id]
+                elif error.status == FORBIDDEN:
+                    failures.append(Failure(f"{self.id}:{topic.id}", str(error)))
+                else:
                     raise
-                del topics[topic.id]
                 continue
             except ConversionError as error:
                 failures.append(Failure(f"{self.id}:{topic.id}", error.message))

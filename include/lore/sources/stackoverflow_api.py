@@ -35,7 +35,7 @@ class StackExchangeAccess:
     base_url: str = BASE_URL
     key: str | None = field(default=None, repr=False)
     timeout: float = 60.0
-    retries: Retries = field(default_factory=lambda: Retries(remedy="A key raises the quota: LORE_STACKEXCHANGE_KEY."))
+    retries: Retries = field(default_factory=Retries)
 
     def open(self, site: str) -> StackExchangeApi:
         """A client for one site. Raises ConfigurationError for a wrong address or key."""

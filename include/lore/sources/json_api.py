@@ -1,0 +1,152 @@
+"""Any list of items that a server gives in JSON: a registry of modules, a catalogue of services, an incident log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from include.lore.declarations import JsonApiDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.json_http import JsonApi, Secrets
+from include.lore.sources.json_items import ItemReader
+from include.lore.sources.json_paging import Pager, Part
+from include.lore.sources.retries import Retries
+from include.lore.types import Batch, Cursor, Document, Failure
+
+__all__ = ["JsonApiSource"]
+
+REMEDIES = {
+    401: "If it asks for a token, set it as a header for this server in LORE_API_HEADERS.",
+    403: "If it asks for a token, set it as a header for this server in LORE_API_HEADERS.",
+    404: "Check `url`.",
+}
+
+
+class JsonApiSource:
+    """One document for each item. The cursor holds, for each page, what tells whether it changed and the ids on it: a
+    page that the server calls unchanged (ETag, Last-Modified) is not sent again, and one that is the same as before
+    gives nothing. An id that is on no page any more is deleted.
+    """
+
+    def __init__(
+        self,
+        declaration: JsonApiDeclaration,
+        *,
+        secrets: Secrets | None = None,
+        timeout: float = 60.0,
+        retries: Retries | None = None,
+    ) -> None:
+        self.id = declaration.id
+        self._declaration = declaration
+        self._secrets, self._timeout, self._retries = secrets, timeout, retries
+        self._items = ItemReader(declaration)
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """Yield the items of pages that changed since the cursor (None: all), and at the end what is gone.
+
+        The cursor comes with the last batch: a list is read in one go. Raises SourceError.
+        """
+        before = {page.url: page for page in self._from_cursor(since)} if since else {}
+        pages: list[_Page] = []
+        seen: dict[str, str] = {}
+        with self._open() as api:
+            for part in self._parts(api, before):
+                if part.unchanged:
+                    page = before[part.url]
+                    seen.update(dict.fromkeys(page.ids, ""))
+                    pages.append(page)
+                    continue
+                page, batch = self._read_page(part, before.get(part.url), seen)
+                pages.append(page)
+                yield batch
+            gone = {one for page in before.values() for one in page.ids} - set(seen)
+            if gone and len(pages) > 1:  # pages may have shifted while they were read: look again before it is deleted
+                gone -= {one for part in self._parts(api, {}) for one in self._ids(part)}
+        yield Batch((), self._to_cursor(pages), tuple(sorted(gone)))
+
+    def _open(self) -> JsonApi:
+        return JsonApi(
+            self._declaration.url,
+            secrets=self._secrets,
+            timeout=self._timeout,
+            retries=self._retries,
+            max_bytes=self._declaration.max_page_bytes,
+            remedies=REMEDIES,
+        )
+
+    def _parts(self, api: JsonApi, before: Mapping[str, _Page]) -> Iterator[Part]:
+        validators = {url: (page.validators, page.next) for url, page in before.items()}
+        return Pager(api, self._declaration).parts(validators)
+
+    def _read_page(self, part: Part, known: _Page | None, seen: dict[str, str]) -> tuple[_Page, Batch]:
+        """A page's record, and its documents unless it is as it was. `seen` maps ids to a hash of their items, "" for
+        those of pages that were not sent.
+        """
+        digest = _digest(part.items)
+        documents: list[Document] = []
+        failures: list[Failure] = []
+        ids: list[str] = []
+        for number, item in enumerate(part.items, 1):
+            found = self._items.document(item, part.url, number)
+            name = found.id if isinstance(found, Document) else found.document_id
+            mark = _digest(item)
+            if seen.get(name, "") not in ("", mark):
+                reason = "Another item has the same id: `item_id` does not tell them apart."
+                failures.append(Failure(f"{name}#{number}", reason))
+                continue
+            ids.append(name)
+            if name in seen:
+                continue
+            seen[name] = mark
+            if isinstance(found, Document):
+                documents.append(found)
+            else:
+                failures.append(found)
+        if known and known.digest == digest and not failures:
+            documents = []
+        return _Page(part.url, digest, tuple(ids), part.next, part.validators), Batch(
+            tuple(documents), failures=tuple(failures)
+        )
+
+    def _ids(self, part: Part) -> Iterator[str]:
+        for number, item in enumerate(part.items, 1):
+            found = self._items.document(item, part.url, number)
+            yield found.id if isinstance(found, Document) else found.document_id
+
+    def _to_cursor(self, pages: list[_Page]) -> Cursor:
+        return json.dumps({"pages": [asdict(page) for page in pages], "selection": self._selection()})
+
+    def _from_cursor(self, cursor: Cursor) -> list[_Page]:
+        """The pages of the last read; none when the declaration was another one then."""
+        try:
+            stored = json.loads(cursor)
+            pages = [replace(_Page(**page), ids=tuple(page["ids"])) for page in stored["pages"]]
+            selection = stored["selection"]
+        except (ValueError, KeyError, TypeError):
+            raise SourceError(
+                f"The stored cursor of {self.id} cannot be read.", remedy="Sync the source from its start."
+            ) from None
+        return pages if selection == self._selection() else []
+
+    def _selection(self) -> str:
+        without = {"title", "description", "schedule", "owner", "tags", "max_failed_share", "max_removed_share"}
+        limits = {"max_pages", "max_items", "max_page_bytes"}
+        return sha256(self._declaration.model_dump_json(exclude=without | limits).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What is remembered of a page: a hash of its items, their ids, where it led, and what to ask with next time."""
+
+    url: str
+    digest: str
+    ids: tuple[str, ...]
+    next: str = ""
+    validators: Mapping[str, str] = field(default_factory=dict)
+
+
+def _digest(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
