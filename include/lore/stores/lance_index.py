@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 KEEP_VERSIONS = timedelta(minutes=10)
 """Reads take milliseconds and start at the newest version, so an older one is in nobody's use by then."""
 
+VECTOR_INDEX = "vector_idx"
 EXACT_ROWS = 20_000
 """Up to here every vector is compared: no passage is missed, and a search costs a few milliseconds for it."""
 PARTITION_ROWS = 512
-PROBED_SHARE = 0.375
-"""How many vectors a partition of the index has, and which share of the partitions a search looks into.
+PROBED_SHARE, PROBED_MINIMUM = 0.375, 32
+"""How many vectors a partition of the index has, and into which share of the partitions a search looks.
 
 Measured at 100,000 chunks (docs/scale.md): recall of the true nearest 100 above .99, at a tenth of the cost.
 """
@@ -40,14 +41,14 @@ def optimize(table: Table) -> None:
         table.optimize(cleanup_older_than=KEEP_VERSIONS)
 
 
-def optimize_chunks(table: Table) -> None:
-    """Bring the indexes of a table of chunks up to date; the vectors get theirs once they are many."""
+def optimize_chunks(table: Table, *, exact_rows: int = EXACT_ROWS) -> None:
+    """Bring the indexes of a table of chunks up to date; vectors have one while there are more than `exact_rows`."""
     rows = table.count_rows()
-    statistics = table.index_stats("vector_idx")
-    if rows > EXACT_ROWS and (statistics is None or statistics.num_indices > SEGMENTS_MAXIMUM):
+    statistics = table.index_stats(VECTOR_INDEX)
+    if rows > exact_rows and (statistics is None or statistics.num_indices > SEGMENTS_MAXIMUM):
         _index_vectors(table)
-    elif statistics is not None and rows < EXACT_ROWS // 2:
-        table.drop_index("vector_idx")
+    elif statistics is not None and rows <= exact_rows // 2:
+        table.drop_index(VECTOR_INDEX)
     allowed = min(max(rows * UNINDEXED_SHARE, UNINDEXED_MINIMUM), UNINDEXED_MAXIMUM)
     if _unindexed(table) > allowed or _fragments(table) > FRAGMENTS_MAXIMUM:
         table.optimize(cleanup_older_than=KEEP_VERSIONS)
@@ -56,7 +57,7 @@ def optimize_chunks(table: Table) -> None:
 def probes(table: Table) -> int:
     """How many partitions of the vector index a search looks into; it changes nothing where there is no index."""
     rows: int = table.count_rows()
-    return max(1, round(PROBED_SHARE * rows / PARTITION_ROWS))
+    return max(PROBED_MINIMUM, round(PROBED_SHARE * rows / PARTITION_ROWS))
 
 
 def _index_vectors(table: Table) -> None:
@@ -64,7 +65,7 @@ def _index_vectors(table: Table) -> None:
     from lancedb.index import IvfFlat
 
     config = IvfFlat(distance_type="cosine", target_partition_size=PARTITION_ROWS, sample_rate=64)
-    table.create_index("vector", config=config, replace=True)
+    table.create_index("vector", config=config, replace=True, name=VECTOR_INDEX)
 
 
 def _unindexed(table: Table) -> int:

@@ -1,0 +1,114 @@
+"""A table of chunks that is large enough for an index of its vectors: nothing is lost by it, or shown to others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import numpy as np
+import pytest
+
+from include.lore.stores import schema
+from include.lore.stores.lance_index import SEGMENTS_MAXIMUM, VECTOR_INDEX, optimize_chunks
+from include.lore.stores.lance_search import search, visible
+from include.lore.types import PUBLIC, Chunk
+from tests.contracts.store import DIMENSIONS
+
+CHUNKS = 3_000
+EXACT_ROWS = 2_000
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Any]:
+    """Chunks in some hundred clusters, as pages on the same subjects are; every tenth is for the staff."""
+    table = lancedb.connect(tmp_path).create_table("chunks", schema=schema.chunk_schema(DIMENSIONS))
+    write(table, range(CHUNKS))
+    yield table
+
+
+def test_vectors_get_an_index_when_they_are_many_and_lose_it_when_they_are_few(table: Any) -> None:
+    optimize_chunks(table, exact_rows=CHUNKS)
+    assert table.index_stats(VECTOR_INDEX) is None
+    optimize_chunks(table, exact_rows=EXACT_ROWS)
+    assert table.index_stats(VECTOR_INDEX).num_indexed_rows == CHUNKS
+    table.delete(f"position >= {EXACT_ROWS // 2}")
+    optimize_chunks(table, exact_rows=EXACT_ROWS)
+    assert table.index_stats(VECTOR_INDEX) is None
+    assert len(found(table, 7)) == 20
+
+
+def test_the_nearest_are_found_with_their_true_cosines(table: Any) -> None:
+    optimize_chunks(table, exact_rows=EXACT_ROWS)
+    vectors = np.stack([vector_of(number) for number in range(CHUNKS)])
+    shares = []
+    for number in range(0, CHUNKS, 100):
+        query = vectors[number]
+        cosines = vectors @ query * public()
+        nearest = set(np.argsort(-cosines)[:20].tolist())
+        hits = search(table, "", query, 20, 1.0, visible((), (PUBLIC,)))
+        shares.append(len(nearest & {hit.chunk.position for hit in hits}) / 20)
+        for hit in hits:
+            assert hit.score == pytest.approx(cosines[hit.chunk.position], abs=1e-5)
+            assert hit.vector_score == pytest.approx(hit.score, abs=1e-5)
+    assert np.mean(shares) > 0.99
+
+
+def test_what_is_written_later_is_found_at_once_and_what_is_removed_is_not(table: Any) -> None:
+    optimize_chunks(table, exact_rows=EXACT_ROWS)
+    for turn in range(SEGMENTS_MAXIMUM + 3):
+        fresh = CHUNKS + turn
+        write(table, [fresh])
+        table.delete(f"position = {turn}")
+        for _ in ("before", "after"):
+            assert found(table, fresh)[0] == fresh
+            assert turn not in found(table, turn)
+            optimize_chunks(table, exact_rows=EXACT_ROWS)
+            table.optimize()
+    assert table.index_stats(VECTOR_INDEX).num_indices <= SEGMENTS_MAXIMUM + 1
+
+
+@pytest.mark.parametrize("audiences", [(PUBLIC,), ("staff",), ("others",)])
+def test_the_index_shows_nobody_what_is_not_for_them(table: Any, audiences: Sequence[str]) -> None:
+    optimize_chunks(table, exact_rows=EXACT_ROWS)
+    write(table, range(CHUNKS, CHUNKS + 50))
+    for number in range(0, CHUNKS, 250):
+        hits = search(table, "", vector_of(number), 50, 1.0, visible((), audiences))
+        assert len(hits) == (0 if audiences == ("others",) else 50)
+        assert {hit.chunk.audiences for hit in hits} <= {tuple(audiences)}
+
+
+def found(table: Any, number: int) -> list[int]:
+    hits = search(table, "", vector_of(number), 20, 1.0, visible((), (PUBLIC, "staff")))
+    return [hit.chunk.position for hit in hits]
+
+
+def write(table: Any, numbers: Sequence[int]) -> None:
+    chunks = [
+        Chunk(
+            id=f"chunk-{number}",
+            document_id=f"fake:{number}",
+            source_id="fake",
+            url="",
+            title="Page",
+            headings=(),
+            text=f"Passage {number}",
+            position=number,
+            start=0,
+            end=1,
+            audiences=("staff",) if number % 10 == 9 else (PUBLIC,),
+        )
+        for number in numbers
+    ]
+    table.add(schema.chunk_rows(chunks, np.stack([vector_of(number) for number in numbers])))
+
+
+def vector_of(number: int) -> np.ndarray:
+    cluster = np.random.default_rng(number % 100).standard_normal(DIMENSIONS)
+    vector = cluster + 0.7 * np.random.default_rng([1, number]).standard_normal(DIMENSIONS)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def public() -> np.ndarray:
+    return (np.arange(CHUNKS) % 10 != 9).astype(np.float32)

@@ -1,0 +1,73 @@
+"""Tables that stay at one commit while they are lent, and are at the newest when they are lent again."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import lancedb
+import pytest
+
+from include.lore.stores.lance_readers import LanceReaders
+from include.lore.stores.lancedb import LanceStore
+from tests.contracts.store import RECIPE, embed, make_entry
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return str(tmp_path / "index")
+
+
+def test_a_lent_table_stays_where_it_is_and_the_next_is_at_the_newest(address: str) -> None:
+    store = LanceStore(address, RECIPE)
+    store.replace([make_entry("a", ["one"])])
+    readers = LanceReaders(partial(lancedb.connect(address).open_table, "chunks_1"))
+    with readers.newest() as table:
+        rows = table.search().select(["text"]).with_row_id(True).to_arrow()["_rowid"].to_pylist()
+        store.replace([make_entry("a", ["two"]), make_entry("b", ["three"])])
+        table.count_rows()
+        assert table.take_row_ids(rows).select(["text"]).to_arrow()["text"].to_pylist() == ["one"]
+        with readers.newest() as another:
+            assert another.count_rows() == 2
+    with readers.newest() as table:
+        assert table.count_rows() == 2
+
+
+def test_a_table_whose_reading_failed_is_not_lent_again() -> None:
+    opened: list[object] = []
+
+    def open_table() -> object:
+        opened.append(object())
+        return opened[-1]
+
+    readers = LanceReaders(open_table)
+    with pytest.raises(OSError), readers.newest():
+        raise OSError
+    with readers.newest() as table:
+        assert table is opened[1]
+
+
+def test_searches_are_whole_while_the_table_is_rewritten(address: str) -> None:
+    store, other = LanceStore(address, RECIPE), LanceStore(address, RECIPE)
+    stages = [[make_entry(f"d{number}", [f"{word} {number}"]) for number in range(40)] for word in ("old", "new")]
+    store.replace(stages[0])
+    stop = threading.Event()
+
+    def write() -> None:
+        for number in range(1, 8):
+            store.replace(stages[number % 2])
+            store.optimize()
+        stop.set()
+
+    seen = []
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        while not stop.is_set() and not writing.done():
+            seen.append({hit.chunk.text.split()[0] for hit in other.search("old new", embed("old"), 100, 0.5)})
+            hits = other.search("old new", embed("new"), 100, 0.5)
+            assert len({hit.chunk.document_id for hit in hits}) == len(hits) == 40
+        writing.result()
+    assert len(seen) > 3
+    assert all(words in ({"old"}, {"new"}) for words in seen)
