@@ -205,6 +205,12 @@ def test_a_long_class_is_cut_into_its_methods():
     assert whole.text == "class A:\n\n\ndef after():\n"
 
 
+def test_a_long_function_stays_whole():
+    inner = f"    def inner():\n        return {'1 + ' * 900}1\n\n"
+    _, unit = file_units(f"def outer():\n{inner}    return inner\n", "python")
+    assert (unit.name, unit.first, unit.last) == ("outer", 1, 5)
+
+
 def test_names_that_repeat_are_told_apart_in_order():
     text = padded("class C {\n};\nvoid f(int a) {}\nvoid f(char a) {}\nvoid f() {}\n", "cpp")
     assert [unit.name for unit in file_units(text, "cpp")] == ["", "C", "f", "f~2", "f~3"]

@@ -132,6 +132,18 @@ def test_globs_choose(github):
     }
 
 
+def test_data_is_taken_where_its_suffix_is_named(github):
+    github.files |= {"a.json": "{}", "docs/feed.xml": "<rss/>"}
+    assert not {"a.json", "pom.xml", "docs/feed.xml"} & set(documents(source_of(github, code=True)))
+    assert set(documents(source_of(github, code=True, include=["*.json", "docs/*.xml"]))) == {"a.json", "docs/feed.xml"}
+    assert set(documents(source_of(github, include=["*.json", "docs/*.xml"]))) == {"docs/feed.xml"}
+
+
+def test_code_with_one_long_line_is_not_minified(github):
+    github.files = {"a.py": "# a line\n" * 100 + f"vector = [{'0.1, ' * 1500}]\n"}
+    assert "a.py" in documents(source_of(github, code=True))
+
+
 def test_an_unchanged_commit_costs_one_call_that_is_not_counted(github, archives):
     source = source_of(github, code=True)
     before = list(source.read(None))

@@ -75,6 +75,8 @@ KINDS = (
     "class", "struct", "interface", "enum", "trait", "impl", "module", "method", "function", "macro", "record", "union",
     "type", "property",
 )  # fmt: skip
+WHOLE = ("function", "method")
+"""Kinds of unit that are never cut: what is defined inside a function says little without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +192,13 @@ def _collect(found: Sequence[_Definition], lines: Sequence[str], first: int, las
         kept += [*lines[row : one.first], lines[one.row]]
         row = one.last + 1
         text = "\n".join(lines[one.first : one.last + 1])
-        body = one.node.child_by_field_name("body")
-        members = list(_definitions(body, one.name, 1)) if body is not None and len(text) > LONG else []
+        kind = _kind(one.node)
+        body = one.node.child_by_field_name("body") if kind not in WHOLE and len(text) > LONG else None
+        members = list(_definitions(body, one.name, 1)) if body is not None else []
         place = len(units)
         if members:
             text = _collect(members, lines, one.first, one.last, units)
-        units.insert(place, Unit(one.name, _kind(one.node), text, one.first + 1, one.last + 1))
+        units.insert(place, Unit(one.name, kind, text, one.first + 1, one.last + 1))
     kept += lines[row : last + 1]
     return "\n".join(kept)
 

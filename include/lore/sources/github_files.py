@@ -19,12 +19,12 @@ from include.lore.types import Document, Failure
 
 __all__ = ["RepositoryFiles"]
 
-DOCUMENTS = frozenset(name for name in FORMATS if not name.startswith(CODE_PREFIX)) - {"xml"}
-"""The formats of documentation; XML in a repository is configuration."""
+DATA = {"xml": (".xml", ".rss", ".atom", ".rdf"), "code:json": (".json", ".jsonc")}
+"""Formats that hold data more often than not, and are read only where a glob of `include` names their suffix."""
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 LONGEST_POINTER = 1_024
-LONGEST_LINE = 5_000
-"""Code with a longer line was written by no person."""
+LONGEST_LINE, MEAN_LINE = 5_000, 200
+"""Code with a line as long, and lines that are as long on average, was written by no person."""
 SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
 NAMED = 10
 
@@ -65,9 +65,10 @@ class RepositoryFiles:
 
     def _wanted(self, path: str) -> bool:
         name = format_of(path) or ""
-        known = name in DOCUMENTS or (self._declaration.code and name.startswith(CODE_PREFIX))
+        known = name in FORMATS and (self._declaration.code or not name.startswith(CODE_PREFIX))
+        named = name not in DATA or any(glob.endswith(DATA[name]) for glob in self._declaration.include)
         hidden = any(part.startswith(".") for part in path.split("/"))
-        return known and not hidden and self._chosen(path)
+        return known and named and not hidden and self._chosen(path)
 
     def _read(self, path: str) -> Iterator[Document | Failure]:
         limit = self._declaration.max_bytes
@@ -104,7 +105,7 @@ class RepositoryFiles:
         text = _decoded(data)
         if text is None:
             yield self._document(path, "", data, format_name)
-        elif any(len(line) > LONGEST_LINE for line in text.split("\n")):
+        elif _is_minified(text):
             self._minified.append(path)
         elif text.strip():
             language = "tsx" if path.lower().endswith(".tsx") else format_name.removeprefix(CODE_PREFIX)
@@ -157,6 +158,11 @@ class RepositoryFiles:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
             named = ", ".join(encode_path(path) for path in paths[:NAMED])
             logger.warning("%s leaves out %d %s: %s%s.", self._declaration.id, len(paths), what, named, more)
+
+
+def _is_minified(text: str) -> bool:
+    lines = text.split("\n")
+    return len(text) > MEAN_LINE * len(lines) and any(len(line) > LONGEST_LINE for line in lines)
 
 
 def _shown(path: str) -> str:
