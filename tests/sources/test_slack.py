@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import zipfile
 from datetime import date
+from itertools import islice
 
 import pytest
 
@@ -24,6 +26,8 @@ USERS = [
 NOON = 1_700_049_600  # Wednesday 2023-11-15, 12:00 UTC
 DAY = 1440
 WEEK = 7 * DAY
+TURN = 3 * DAY + 20 * 60
+"""Sunday, 8:00 UTC."""
 
 
 def ts(minutes: float) -> str:
@@ -138,6 +142,7 @@ def test_an_export_and_the_web_api_give_the_same_threads(slack, tmp_path):
         *thread(900, (901, "another bot", "UB"), user="UB", bot_id="B1"),
         say(1000, "edited", edited={"user": "U1", "ts": ts(5000)}),
         *(say(3000 + n, f"busy {n}") for n in range(120)),
+        *(say(TURN + n, f"over the turn of the week {n}") for n in range(-2, 2)),
     ]
     for name, value in {"channels": CHANNELS, "users": USERS}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
@@ -152,6 +157,7 @@ def test_an_export_and_the_web_api_give_the_same_threads(slack, tmp_path):
     assert "```python\nprint(1)\n```" in found[f"slack:C1:{ts(700)}"].text
     assert f"slack:C1:{ts(800)}" in found
     assert f"slack:C1:{ts(900)}" not in found
+    assert {f"slack:C1:{ts(TURN - 2)}", f"slack:C1:{ts(TURN)}"} <= set(found)
     assert set(source_of(slack).list_ids()) == set(found)
 
 
@@ -248,6 +254,23 @@ def test_a_read_that_is_cut_goes_on_and_opens_no_thread_twice(slack):
     assert opened < 25
     assert len(found) < 18
     assert json.loads(cursor)["channels"]["C1"]["todo"]
+
+
+def test_a_change_that_a_cut_read_gave_and_that_is_taken_back_is_given_again(slack):
+    source = source_of(slack, channels=["general"])
+    whole, cursor = synced(source)
+    newest, oldest = (
+        find(slack.messages["C1"], "Evening 0", 400),
+        find(slack.messages["C1"], "Morning 5", -5 * WEEK + 30),
+    )
+    for message in (newest, oldest):
+        message["text"] = message["text"].upper()
+    first = next(source.read(cursor))
+    assert [document.id for document in first.documents] == [f"slack:C1:{ts(400)}"]
+    newest["text"] = "Evening 0"
+    found, _ = synced(source, first.cursor)
+    assert found.pop(f"C1:{ts(400)}") == whole[f"C1:{ts(400)}"]
+    assert "MORNING 5" in found[f"C1:{ts(-5 * WEEK + 30)}"].text
 
 
 def test_a_renamed_channel_and_one_that_became_private_are_read_anew(slack):
@@ -369,14 +392,72 @@ def test_emoji_code_and_links_are_kept(slack):
 
 
 def test_threads_of_bots_are_listed_as_they_are_read(slack):
+    slack.users += [{"id": f"UB{n}", "is_bot": True} for n in range(6)]
     slack.messages["C2"] = [
         *thread(0, (1, "same here", "UB"), user="UB", bot_id="B1"),
         *thread(10, (11, "a person", "U1"), user="UB", bot_id="B1"),
         say(20, "alarm", "UB", bot_id="B1"),
-        *thread(30, *((31 + n, f"{n}", f"UX{n}") for n in range(8)), user="UB", bot_id="B1"),
+        *thread(30, *((31 + n, f"{n}", f"UB{n}") for n in range(6)), (39, "a person", "U1"), user="UB", bot_id="B1"),
         *thread(60, (61, "only a reply is left", "U1"))[1:],
     ]
     for include_bots, expected in ((False, {10, 30, 60}), (True, {0, 10, 20, 30, 60})):
         source = source_of(slack, channels=["C2"], include_bots=include_bots)
         assert set(documents(source)) == {f"slack:C2:{ts(one)}" for one in expected}
         assert set(source.list_ids()) == set(documents(source))
+
+
+class Talk:
+    """Somebody talks in a channel: posts, answers, edits and deletes, at moments that only move on."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.minute = 0.0
+        self.messages: list[dict[str, object]] = []
+
+    def go_on(self, times: int) -> None:
+        for _ in range(times):
+            self.minute += self.dice.choice([1, 30, 200, 3000])
+            self.dice.choice([self._post, self._post, self._answer, self._answer, self._edit, self._delete])()
+
+    def _post(self) -> None:
+        bot = self.dice.random() < 0.2
+        self.messages.append(say(self.minute, f"said at {self.minute}", "UB" if bot else "U1"))
+
+    def _answer(self) -> None:
+        if self.messages:
+            to = self.dice.choice(self.messages)
+            root = to.get("thread_ts", to["ts"])
+            for message in self.messages:
+                if message["ts"] == root:
+                    message["thread_ts"] = root
+            more = {"subtype": "thread_broadcast"} if self.dice.random() < 0.2 else {}
+            self.messages.append(say(self.minute, f"answered at {self.minute}", "U2", thread_ts=root, **more))
+
+    def _edit(self) -> None:
+        if self.messages:
+            message = self.dice.choice(self.messages)
+            message |= {"text": f"edited at {self.minute}", "edited": {"user": "U1", "ts": ts(self.minute)}}
+
+    def _delete(self) -> None:
+        if self.messages:
+            self.messages.remove(self.dice.choice(self.messages))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_talk_and_any_cut_the_index_is_what_a_full_read_gives(seed):
+    talk = Talk(seed)
+    talk.go_on(60)
+    with SlackServer(CHANNELS[:1], USERS) as slack:
+        slack.messages["C1"] = talk.messages
+        source = source_of(slack, look_back_days=3650, recheck_days=3650, page_size=talk.dice.choice([3, 20, 200]))
+        index, cursor = {}, None
+        for _ in range(6):
+            cut = talk.dice.choice([1, 2, 5, None, None])
+            for batch in islice(source.read(cursor), cut):
+                index |= {document.id: document for document in batch.documents}
+                cursor = batch.cursor
+            if cut is None:
+                listed = set(source.list_ids())
+                index = {key: document for key, document in index.items() if key in listed}
+                assert index == documents(source)
+            talk.go_on(talk.dice.choice([0, 3, 15]))
