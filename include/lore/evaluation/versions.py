@@ -12,7 +12,7 @@ from include.lore.evaluation.gate import judge
 from include.lore.evaluation.locate import locate
 from include.lore.evaluation.questions import load_questions
 from include.lore.evaluation.retrieval import Search, pipeline_search
-from include.lore.evaluation.verdict import Verdict
+from include.lore.evaluation.verdict import Figures, Verdict
 from include.lore.ingest.versions import BuildReport, VersionBuilder, behind
 from include.lore.protocols import Embedder
 from include.lore.settings import Settings
@@ -160,23 +160,39 @@ class IndexVersions:
         version, live = self._version(number), self._live()
         if version.number == live.number:
             raise ConfigurationError(f"Version {number} is live: there is nothing to compare it with.")
+        verdict = self._judge(version, self._search(live), self._search(version), listener)
+        self._note(number, _scores(verdict, live.number))
+        return verdict
+
+    def score(self, number: int, *, listener: Listener = silent) -> Figures:
+        """How well one version, the live one too, answers the question set of the settings; noted in the manifest.
+
+        The figures are the gate's own. Raises ConfigurationError as `judge` does.
+        """
+        version = self._version(number)
+        # beside something that finds nothing, and costs nothing: the gate then measures this version alone
+        verdict = self._judge(version, self._search(version), lambda question, limit: [], listener)
+        self._note(number, _measured(verdict))
+        return verdict.live
+
+    def _judge(self, version: IndexVersion, live: Search, candidate: Search, listener: Listener) -> Verdict:
         if self._settings.questions is None:
             raise ConfigurationError(
                 "No question set is named that could judge the version.",
                 remedy="Set LORE_QUESTIONS, or give --questions FILE; docs/gate.md says how to write one.",
             )
-        questions = locate(load_questions(self._settings.questions), self._versions.open(number).documents())
-        verdict = judge(
-            questions,
-            self._search(live),
-            self._search(version),
+        return judge(
+            locate(load_questions(self._settings.questions), self._versions.open(version.number).documents()),
+            live,
+            candidate,
             margin=self._settings.gate_margin,
             retrieve_limit=self._settings.retrieve_limit,
             progress=listener,
         )
-        scores = _scores(verdict, live.number)
-        self._versions.save(replace(self._version(number), scores={**version.scores, **scores}))
-        return verdict
+
+    def _note(self, number: int, scores: Mapping[str, Any]) -> None:
+        version = self._version(number)
+        self._versions.save(replace(version, scores={**version.scores, **scores}))
 
     def _live(self) -> IndexVersion:
         live = self._versions.live()
@@ -285,4 +301,16 @@ def _scores(verdict: Verdict, live: int) -> Mapping[str, Any]:
         "live_ndcg_at_10": round(verdict.live.ndcg_at_10, 4),
         "difference": round(verdict.difference, 4),
         "bounds": [round(verdict.lower, 4), round(verdict.upper, 4)],
+    }
+
+
+def _measured(verdict: Verdict) -> Mapping[str, Any]:
+    """What the manifest keeps of a version that was scored by itself."""
+    return {
+        "scored_at": datetime.now(UTC).isoformat(),
+        "scored_by": verdict.question_set,
+        "scored": len(verdict.outcomes),
+        "ndcg_at_10": round(verdict.live.ndcg_at_10, 4),
+        "mrr_at_10": round(verdict.live.mrr_at_10, 4),
+        "recall": round(verdict.live.recall, 4),
     }

@@ -1,0 +1,11 @@
+"""The Airflow DAGs of the index's versions: build and judge one, promote it, roll back, remove old ones."""
+
+from __future__ import annotations
+
+from include.lore.orchestration.rebuild import make_rebuild_dag
+from include.lore.orchestration.version_dags import make_promote_dag, make_prune_dag, make_rollback_dag
+
+rebuild = make_rebuild_dag()
+promote_version = make_promote_dag()
+rollback_version = make_rollback_dag()
+prune_versions = make_prune_dag()

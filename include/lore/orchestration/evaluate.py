@@ -1,0 +1,69 @@
+"""The DAG `evaluate`: after a source was synced, how well the live version answers the question set."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG, AssetAny, task
+from airflow.sdk.exceptions import AirflowSkipException
+
+from include.lore.orchestration.connections import settings_in_airflow
+from include.lore.orchestration.dag_factory import index_asset
+from include.lore.orchestration.version_tasks import dag_arguments, open_index
+
+if TYPE_CHECKING:
+    from include.lore.declarations import Declaration
+
+__all__ = ["make_evaluate_dag"]
+
+log = logging.getLogger(__name__)
+
+HELP = """
+Asks the live version of the index the questions of `LORE_QUESTIONS`, as the gate does, whenever a source was synced; or
+press **Trigger**. The figures are the task's return value, and `lore index show N` has those of the last run.
+
+Without a question set the task is skipped. How to write one is in `docs/gate.md`.
+"""
+
+
+def make_evaluate_dag(declarations: Sequence[Declaration] = ()) -> DAG:
+    """The DAG `evaluate`; a sync of any of the declared sources triggers it."""
+    assets = [index_asset(declaration.id) for declaration in declarations]
+    arguments = dag_arguments() | {"schedule": AssetAny(*assets) if assets else None, "tags": ["evaluate", "lore"]}
+    with DAG(
+        dag_id="evaluate",
+        dag_display_name="Evaluate the index",
+        description="Score the live version of the index by the question set",
+        doc_md=HELP,
+        **(arguments | {"is_paused_upon_creation": True}),
+    ) as dag:
+
+        @task(
+            doc_md="nDCG@10, MRR@10 and recall of the live version; skipped without a question set.",
+            multiple_outputs=False,
+        )
+        def score() -> dict[str, Any]:
+            settings = settings_in_airflow()
+            if settings.questions is None:
+                raise AirflowSkipException(
+                    "No question set is named. Set LORE_QUESTIONS; docs/gate.md has how to write one."
+                )
+            versions = open_index(settings)
+            number = next(standing.version.number for standing in versions.all() if standing.role == "live")
+            figures = versions.score(number)
+            log.info(
+                "Version %d by %s: nDCG@10 %.3f, MRR@10 %.3f, recall %.3f, %.1f ms a question (p50).",
+                number,
+                settings.questions.name,
+                figures.ndcg_at_10,
+                figures.mrr_at_10,
+                figures.recall,
+                figures.ms_p50,
+            )
+            return {"version": number, "questions": settings.questions.name, **asdict(figures)}
+
+        score()
+    return dag

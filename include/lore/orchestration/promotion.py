@@ -1,0 +1,169 @@
+"""From a version that is ready to the live one: judge → approve → promote → settings_fit, the end of two DAGs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowSkipException
+
+from include.lore.errors import ConfigurationError
+from include.lore.orchestration.version_tasks import log_progress, open_index, settings_fit, settings_of_run
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from include.lore.evaluation.verdict import Verdict
+    from include.lore.evaluation.versions import Standing
+    from include.lore.settings import Settings
+
+__all__ = ["Approval", "approval_page", "judge_and_promote", "judge_params", "require_judge", "shortened"]
+
+log = logging.getLogger(__name__)
+
+OUTCOMES_KEPT = 50
+"""Questions that lost most, and as many that gained most, of which the XCom keeps what happened to them."""
+
+APPROVE_HELP = "Shows the report and waits for a person, if the run asks for one; skipped otherwise."
+
+
+def judge_and_promote(version: Any) -> None:
+    """The tasks that both DAGs end with; `version` is a reference to the number of a version that is ready."""
+
+    @task(doc_md="Compares the version with the live one by the question set; its log is the report.")
+    def judge(number: int) -> dict[str, Any] | None:
+        from include.lore.evaluation.gate_report import report_lines
+
+        context = get_current_context()
+        settings = settings_of_run(context["params"])
+        versions = open_index(settings)
+        verdict = None
+        if settings.questions is None:
+            log.warning("No question set is named: the version is not judged.")
+        else:
+            verdict = versions.judge(number, listener=log_progress("questions asked"))
+            for line in report_lines(verdict):
+                log.info("%s", line)
+        context["ti"].xcom_push(key="report", value=approval_page(versions.one(number), verdict))
+        return shortened(verdict) if verdict else None
+
+    # none_failed: `approve` is skipped where nobody is asked; a person who rejects skips this task by name.
+    @task(
+        doc_md="Makes the version live, if a person approved it, the run forces it, or the gate accepted it.",
+        trigger_rule="none_failed",
+    )
+    def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str, Any] | None) -> int:
+        from include.lore.evaluation.verdict import Verdict
+
+        versions = open_index()
+        verdict = Verdict.from_json(judged) if judged else None
+        forced = get_current_context()["params"]["force"]
+        if versions.one(number).role == "live":  # a try that was cut off had come this far
+            return number
+        if approval:
+            log.info("Approved by %s.", (approval["responded_by_user"] or {}).get("name"))
+        if approval or forced:
+            said = f"was {verdict.decision}" if verdict else "was not judged"
+            log.info("The gate does not decide; the version %s.", said)
+        versions.promote(number, verdict, force=bool(approval or forced))
+        log.info("Version %d is live.", number)
+        return number
+
+    verdict: Any = judge(version)
+    approve = Approval(
+        task_id="approve",
+        doc_md=APPROVE_HELP,
+        subject="Make this version of the index live?",
+        body=verdict["report"],  # by reference: a text given here would be rendered as a Jinja template
+    )
+    approval: Any = approve.output
+    promoted: Any = promote(version, verdict, approval)
+    settings_fit(promoted)
+
+
+class Approval(ApprovalOperator):
+    """Asks a person who reads the report, if the run's params say so; skipped otherwise."""
+
+    def execute(self, context: Context) -> Any:
+        params: Any = context["params"]
+        if not params["ask_a_person"]:
+            raise AirflowSkipException("The run asks nobody: the gate decides, or it is forced.")
+        return super().execute(context)
+
+
+def approval_page(standing: Standing, verdict: Verdict | None) -> str:
+    """What the person who is asked reads, as Markdown."""
+    from include.lore.evaluation.gate_report import report_markdown
+
+    recipe, counts = standing.version.recipe, standing.counts
+    made = (
+        f"Version {standing.version.number}: `{recipe.splitter}`, `{recipe.embedder}`; {counts.documents:,} documents, "
+        f"{counts.chunks:,} passages."
+    )
+    report = report_markdown(verdict) if verdict else "**Not judged, because no question set is named.**\n"
+    choice = (
+        "**Approve** makes it live, whatever the gate says. **Reject** leaves the live version as it is; this one "
+        "stays beside it, until it is promoted or pruned."
+    )
+    return f"{made}\n\n{report}\n{choice}\n"
+
+
+def shortened(verdict: Verdict, *, kept: int = OUTCOMES_KEPT) -> dict[str, Any]:
+    """The verdict as JSON values, with what happened to the `kept` questions that lost and gained most only."""
+    ids = {outcome.id for outcome in (*verdict.worse[:kept], *verdict.better[:kept])}
+    values = verdict.to_json()
+    outcomes = [outcome for outcome in values["outcomes"] if outcome["id"] in ids]
+    lists = {name: values[name][:kept] for name in ("left_out", "missing_pages")}
+    return {**values, **lists, "outcomes": outcomes}
+
+
+def require_judge(settings: Settings, params: Mapping[str, Any]) -> None:
+    """Said now and not after hours of building: what is to decide, and a mistake in the question set."""
+    from include.lore.evaluation.questions import load_questions
+
+    if settings.questions is not None:
+        load_questions(settings.questions)
+    elif not (params["ask_a_person"] or params["force"]):
+        raise ConfigurationError(
+            "Nothing could decide about the version: no question set is named, nobody is asked, and nothing is forced.",
+            remedy="Set LORE_QUESTIONS or fill in Question set; or have a person asked.",
+        )
+
+
+def judge_params() -> dict[str, Param]:
+    return {
+        "questions": Param(
+            None,
+            type=["string", "null"],
+            title="Question set",
+            description="Path of a YAML file or BEIR folder, as the workers see it. Blank: LORE_QUESTIONS. Without "
+            "any, only a person or force can promote.",
+            section="Who decides",
+        ),
+        "margin": Param(
+            None,
+            type=["number", "null"],
+            minimum=0,
+            exclusiveMaximum=1,
+            title="Margin",
+            description="Loss of nDCG@10 that the gate puts up with. Blank: LORE_GATE_MARGIN.",
+            section="Who decides",
+        ),
+        "ask_a_person": Param(
+            False,
+            type="boolean",
+            title="Ask a person",
+            description="The run waits until somebody has read the report and approves or rejects.",
+            section="Who decides",
+        ),
+        "force": Param(
+            False,
+            type="boolean",
+            title="Force",
+            description="Promote it whatever the gate says, or without a question set.",
+            section="Who decides",
+        ),
+    }

@@ -1,0 +1,90 @@
+"""What the DAGs of versions have in common: their settings, the index, their pool, and the task that they end with."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.configuration import conf
+from airflow.sdk import get_current_context, task
+from airflow.sdk.exceptions import AirflowSkipException
+
+from include.lore.orchestration.connections import settings_in_airflow
+from include.lore.orchestration.retries import RETRIES
+
+if TYPE_CHECKING:
+    from include.lore.evaluation.versions import IndexVersions
+    from include.lore.settings import Settings
+
+__all__ = ["dag_arguments", "index_pool", "log_progress", "open_index", "settings_fit", "settings_of_run"]
+
+log = logging.getLogger(__name__)
+
+PROGRESS_EVERY = 500
+
+
+def settings_of_run(params: Mapping[str, Any]) -> Settings:
+    """The settings of a task, with what the run's form says in their place; what is blank there changes nothing."""
+    given = {
+        "embedder": params.get("embedder"),
+        "chunk_characters": params.get("chunk_characters"),
+        "questions": Path(params["questions"]).expanduser() if params.get("questions") else None,
+        "gate_margin": params.get("margin"),
+    }
+    chosen = {name: value for name, value in given.items() if value not in (None, "")}
+    return settings_in_airflow().model_copy(update=chosen)
+
+
+def open_index(settings: Settings | None = None) -> IndexVersions:
+    """The versions of the index; inside a task, by the settings of its run."""
+    from include.lore.evaluation.versions import IndexVersions
+
+    return IndexVersions(settings or settings_of_run(get_current_context()["params"]))
+
+
+def index_pool() -> str:
+    """The pool that bounds the tasks which hold an embedder and write to the index."""
+    pool: str = conf.get("lore", "index_pool", fallback="default_pool")
+    return pool
+
+
+def dag_arguments() -> dict[str, Any]:
+    """What the DAGs of versions have in common: a person triggers them, and one run at a time changes the index."""
+    return {
+        "schedule": None,
+        "catchup": False,
+        "max_active_runs": 1,
+        "is_paused_upon_creation": False,
+        "tags": ["lore", "versions"],
+        "default_args": {"owner": "lore", **RETRIES},
+        "auto_register": False,
+    }
+
+
+def log_progress(what: str) -> Callable[[int, int], None]:
+    def listen(done: int, total: int) -> None:
+        if done == total or done % PROGRESS_EVERY == 0:
+            log.info("%d of %d %s", done, total, what)
+
+    return listen
+
+
+@task(
+    doc_md="Green when this deployment's settings are those of the live version. Skipped when other ones have to be "
+    "set: its log names them.",
+    retries=0,
+)
+def settings_fit(number: int) -> None:
+    """A process that is started with other settings than the live version's reads the one of before."""
+    versions = open_index(settings_in_airflow())
+    if versions.fits(number):
+        log.info("The settings of this deployment are those of version %d.", number)
+        return
+    recipe = versions.one(number).version.recipe
+    chosen = ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
+    raise AirflowSkipException(
+        f"Version {number} is live, and the settings of this deployment are not the ones that made it. Processes that "
+        f"have them go on with the version that they fit. Set {chosen} for all (what is not named here: unset)."
+    )
