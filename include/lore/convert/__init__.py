@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONVERTER_VERSION", "FORMATS", "convert", "format_of", "resolve_includes"]
 
-CONVERTER_VERSION = 1
+CONVERTER_VERSION = 2
 """Part of every document's fingerprint: raise it when converters give other text, and documents are converted again."""
 
 

@@ -35,6 +35,8 @@ PERMALINKS = frozenset({"", "#", "¶", "§", "🔗", "\uf0c1", "link", "[edit]",
 def convert_html(text: str, url: str = "") -> Converted:
     """The main content of a page as Markdown, under a heading with its title; links are made absolute by its `url`."""
     root = parse(text)
+    for heading in list(root.iter("h1")):
+        _drop_permalinks(heading)
     title = _title(root)
     markdown = tree_to_markdown(isolate(root), url)
     if title and first_heading(markdown) != title:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from include.lore.convert.furniture import drop_furniture
+
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
@@ -30,7 +32,9 @@ BOILERPLATE = re.compile(
     r"|subscri(?:be|ption)|promo|advert(?:isement)?s?|ads?|banner|popup|modal|toc|table-of-contents|skip(?:-?link)?"
     r"|menu|nav(?:bar|box|igation)?|footer|comments?|disqus|respond|headerlink|hash-link|editsection|edit-this-page"
     r"|widgets?|feedback|sponsor(?:ed)?|sign-?up|paywall|donat(?:e|ion)|cta|outbrain|taboola|trending|recommend(?:ed|ations?)"
-    r"|read-(?:also|more)|also-read|copy-?button|print-?only|noprint|sr-only|visually-hidden)(?:$|[\s_-])",
+    r"|read-(?:also|more)|also-read|copy-?button|print-?only|noprint|sr-only|visually-hidden|screen-reader-text"
+    r"|material-(?:icons|symbols)|version-badge|edit-?link|page-?meta|lastmod|last-?updated|cookiebot|onetrust|didomi"
+    r"|usercentrics)(?:$|[\s_-])",
     re.IGNORECASE,
 )
 """Names that page authors give to what is not the page. They count only on elements that hold a small part of it."""
@@ -58,6 +62,7 @@ def isolate(root: HtmlElement) -> HtmlElement:
     weights = _weigh(body)
     main = _pick_article(_choose(body, weights), weights)
     _drop_boilerplate(main, weights)
+    drop_furniture(main)
     for text in licences:
         if text not in " ".join(main.text_content().split()):
             paragraph = main.makeelement("p")

@@ -38,8 +38,8 @@ DEFAULT_CHARSETS = frozenset({"cp1252", "ascii", "utf-8"})
 NO_CHARSETS = frozenset({"utf-7", "unicode_escape", "raw_unicode_escape", "punycode", "idna"})
 """Python knows these as charsets, the web does not."""
 META_CHARSET = re.compile(rb"<meta[^>]{0,300}charset", re.IGNORECASE)
-SEARCH_PAGE = b"searchtools.js"
-"""The script of Sphinx's own search page, which has no text of its own."""
+SEARCH_PAGE = b'id="search-results"'
+"""Sphinx's own search page, which has no text."""
 
 
 @dataclass(frozen=True, slots=True)

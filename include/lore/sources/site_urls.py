@@ -26,7 +26,10 @@ TRACKING = re.compile(
 PRINT_VALUES = frozenset({"print", "printable"})
 SESSION = re.compile(r";jsessionid=[^/]*", re.IGNORECASE)
 INDEX = re.compile(r"(?:index|default|home)\.(?:html?|xhtml|php|aspx?|jsp)", re.IGNORECASE)
-PRINT_PAGE = re.compile(r"/(?:_print|print-?view|printable)(?:/|$)", re.IGNORECASE)
+NEVER = re.compile(
+    r"/(?:_print|print-?view|printable|_sources)(?:/|$)|/(?:genindex|py-modindex)(?:\.html|/?$)", re.IGNORECASE
+)
+"""Pages to print, the sources of pages (Sphinx), and lists of words, which have no text of their own."""
 VERSION = re.compile(
     r"v?\d+(?:\.(?:\d+|x))*(?:[.-]?(?:dev|alpha|beta|rc|pre|a|b|post)[.-]?\d*)?|latest|stable|current|main|master|trunk"
     r"|dev|devel|develop|development|next|nightly|edge|unstable|canary|preview|head|lts",
@@ -118,7 +121,7 @@ class Scope:
         segments = [segment for segment in path.split("/") if segment]
         if len(segments) > MAX_SEGMENTS or any(segments.count(each) > MAX_REPEATS for each in set(segments)):
             return False
-        if PRINT_PAGE.search(path) or any(glob.match(self._below(address)) for glob in self._exclude):
+        if NEVER.search(path) or any(glob.match(self._below(address)) for glob in self._exclude):
             return False
         return self._version is None or self._is_version(segments)
 
