@@ -18,9 +18,10 @@ from include.lore.stores import weaviate_read
 from include.lore.stores.checks import check_entries, check_query
 from include.lore.stores.manifest import Manifest
 from include.lore.stores.schema import clean, slices, state_value, to_state
-from include.lore.stores.weaviate_collections import SOURCE, Collections, WeaviateIndex
+from include.lore.stores.weaviate_collections import Collections, WeaviateIndex
 from include.lore.stores.weaviate_connection import WeaviateConnection, WeaviateServer
 from include.lore.stores.weaviate_make import make_index
+from include.lore.stores.weaviate_records import SOURCE
 from include.lore.stores.weaviate_rows import Refused, by_ids, report
 from include.lore.stores.weaviate_schema import (
     CHUNK_PROPERTIES,

@@ -14,8 +14,9 @@ from functools import partial
 
 from include.lore.errors import ConfigurationError, StoreError
 from include.lore.stores.manifest import Manifest, version_from_json, version_to_json
-from include.lore.stores.weaviate_collections import LOST, WeaviateIndex, unless_there
+from include.lore.stores.weaviate_collections import WeaviateIndex
 from include.lore.stores.weaviate_layout import Layout, create
+from include.lore.stores.weaviate_records import LOST, unless_there
 from include.lore.stores.weaviate_schema import SCHEMA_NUMBER, Shape
 from include.lore.types import IndexVersion, Recipe
 
