@@ -72,6 +72,8 @@ def test_a_fused_search_says_all_that_its_ranking_depends_on() -> None:
     assert (target.name, target.vectors[0].vector_bytes) == (VECTOR_NAME, VECTOR.tobytes())
     assert list(hybrid.targets.target_vectors) == [VECTOR_NAME]
     assert request.consistency_level == base_pb2.CONSISTENCY_LEVEL_QUORUM
+    assert (request.metadata.score, request.metadata.explain_score) == (True, True)
+    assert (request.uses_123_api, request.uses_125_api, request.uses_127_api) == (True, True, True)
 
 
 def test_each_kind_of_search_is_one_message() -> None:
@@ -220,3 +222,4 @@ def test_a_search_finds_what_the_clients_own_query_finds(weaviate_index: Address
         assert hit.vector.tolist() == pytest.approx(row.vector[VECTOR_NAME], abs=0)
         if alpha < 1:
             assert hit.score == row.metadata.score
+    assert any(hit.keyword_score for hit in hits) == (alpha < 1)

@@ -120,8 +120,8 @@ def _send(chunks: Collection, limit: int, where: Message, *, explain: bool = Fal
         limit=limit,
         filters=where,
         properties=search_get_pb2.PropertiesRequest(non_ref_properties=CHUNK_PROPERTIES),
-        metadata=search_get_pb2.MetadataRequest(uuid=True, score=True, explain_score=explain, vectors=[VECTOR_NAME]),
-        uses_123_api=True,  # the shapes of reply that the server has given since these versions
+        metadata=search_get_pb2.MetadataRequest(score=True, explain_score=explain, vectors=[VECTOR_NAME]),
+        uses_123_api=True,  # the shapes that replies have had since these versions, as the client asks for them
         uses_125_api=True,
         uses_127_api=True,
         **search,
