@@ -196,7 +196,7 @@ def test_an_index_that_is_removed_meanwhile_is_made_again(weaviate_index: Addres
 
 
 def test_a_document_may_have_more_chunks_than_one_query_gives(weaviate_index: Address) -> None:
-    store = open_at(weaviate_index)
+    store = open_at(weaviate_index, shape=Shape(vector_index="flat"))  # so many are quicker without a graph
     large, small = make_entry("large", [f"passage {number}" for number in range(10_050)]), make_entry("small", ["x"])
     store.replace([large, small])
     assert store.count() == Counts(2, 10_051, 10_051)
