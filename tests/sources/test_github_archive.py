@@ -123,6 +123,13 @@ def test_a_header_that_claims_to_be_large_is_not_read(kind, size):
         Archive([gzip.compress(header + bytes(4096))], max_bytes=LIMIT)
 
 
+def test_a_header_that_is_large_is_not_read_though_it_is_there():
+    info = tarfile.TarInfo("top/a.md")
+    info.pax_headers = {"comment": "x" * 3_000_000}
+    with pytest.raises(CutArchiveError, match="claims to have"):
+        Archive([packed([(info, b"")])], max_bytes=10_000_000)
+
+
 def test_headers_that_follow_each_other_without_end_are_an_error():
     info = tarfile.TarInfo("././@LongLink")
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, 512

@@ -96,6 +96,16 @@ def test_a_change_in_the_second_in_which_an_issue_was_read_is_not_missed(github)
     assert documents(source, cursor)["4"].title == "Second"
 
 
+def test_a_comment_below_what_is_not_wanted_costs_no_call(github):
+    github.issues[6]["pull_request"] = {"url": "x"}
+    source = source_of(github, include_pull_requests=False)
+    cursor = last_cursor(list(source.read(None)))
+    github.comments[2] |= {"body": "Corrected.", "updated_at": now()}
+    github.requests.clear()
+    assert ids(list(source.read(cursor))) == []
+    assert not any("/issues/7" in path for path in github.paths())
+
+
 def test_a_deletion_is_seen_by_counting_and_then_listed(github):
     source = source_of(github)
     cursor = last_cursor(list(source.read(None)))
@@ -121,11 +131,12 @@ def test_an_issue_that_is_deleted_while_it_is_read_is_gone_and_no_failure(github
     assert "issues:7" not in set(ids(batches)) | set(source.list_ids())
 
 
-def test_an_issue_that_was_transferred_is_gone(github):
+@pytest.mark.parametrize("number", [3, 7])
+def test_an_issue_that_was_transferred_is_gone(github, number):
     source = source_of(github)
     cursor = last_cursor(list(source.read(None)))
     github.comments[2] |= {"body": "Corrected.", "updated_at": now()}
-    github.moved[7] = f"{github.base_url}/repos/octo/elsewhere/issues/3"
+    github.moved[7] = f"{github.base_url}/repos/octo/elsewhere/issues/{number}"
     del github.issues[6]
     batches = list(source.read(cursor))
     assert ids(batches) == []
@@ -223,3 +234,12 @@ def test_clocks_that_differ_lose_no_change(github, wrong_by):
     found = documents(source, cursor)
     assert found["4"].title == "Now different"
     assert "Corrected." in found["7"].text
+
+
+def test_a_time_in_the_future_of_the_server_hides_nothing_though_it_is_past_by_our_clock(github):
+    github.clock = -7200
+    github.issues[0]["updated_at"] = now(-3600)
+    source = source_of(github)
+    cursor = last_cursor(list(source.read(None)))
+    github.issues[3] |= {"updated_at": now(-7190), "title": "Now different"}
+    assert documents(source, cursor)["4"].title == "Now different"

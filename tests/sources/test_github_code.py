@@ -221,6 +221,11 @@ def test_a_header_of_cpp_is_read_as_such():
     assert [unit.name for unit in file_units(text, "c")] == ["", "V"]
 
 
+def test_of_two_definitions_in_a_line_the_first_is_a_unit():
+    units = file_units(padded("fn f() {} fn g() {\n}\nfn h() {}\n", "rust"), "rust")
+    assert [(unit.name, unit.first, unit.last) for unit in units[1:]] == [("f", 1, 1), ("h", 3, 3)]
+
+
 @pytest.mark.parametrize("language", ["python", "go", "c"])
 def test_a_short_file_is_one_unit(language):
     (unit,) = file_units("def f():\n    pass\n", language)

@@ -124,6 +124,14 @@ def test_only_what_changed_is_asked_for(github):
     assert ids(list(source.read(cursor))) == ["issues:200", "issues:103"]
 
 
+def test_a_change_in_the_second_in_which_it_was_read_is_not_missed(github):
+    github.discussions[3]["updatedAt"] = now()
+    source = all_of(github)
+    cursor = last_cursor(list(source.read(None)))
+    github.discussions[3]["title"] = "Second"  # in the same second
+    assert documents(source, cursor)["103"].title == "Second"
+
+
 def test_a_deletion_is_seen_by_the_count(github):
     source = all_of(github)
     cursor = last_cursor(list(source.read(None)))

@@ -50,7 +50,7 @@ def test_relative_links_of_markdown_become_absolute(links, before, after):
     "text",
     [
         "[a](https://example.com/guide.md)",
-        "[a](//example.com/guide.md)",
+        "[a](//example.com/a.md)",
         "[a](mailto:team@example.com)",
         "[a](javascript:alert(1))",
         "[a](missing.md)",
@@ -87,6 +87,7 @@ def test_relative_links_of_rst_become_absolute(links, before, after):
 
 def test_pages_and_lines_have_addresses(links):
     assert links.page("docs/a b.md") == f"{WEB}/blob/release/1.x/docs/a%20b.md"
+    assert links.page("src/lib.py", (7, 7)) == f"{WEB}/blob/release/1.x/src/lib.py#L7"
     assert links.page("src/lib.py", (10, 40)) == f"{WEB}/blob/release/1.x/src/lib.py#L10-L40"
     assert links.page(b"caf\xe9#1.md".decode("utf-8", "surrogateescape")).endswith("/caf%E9%231.md")
 

@@ -57,8 +57,10 @@ class RepositoryLinks:
 
     def page(self, path: str, lines: tuple[int, int] | None = None) -> str:
         """The page that shows a file, at its lines (first, last; from 1) where given."""
-        anchor = f"#L{lines[0]}-L{lines[1]}" if lines else ""
-        return self._address("blob", path) + anchor
+        if not lines:
+            return self._address("blob", path)
+        first, last = lines
+        return f"{self._address('blob', path)}#L{first}" + (f"-L{last}" if last > first else "")
 
     def markdown(self, text: str, path: str) -> str:
         """The Markdown text of the file at `path` with its links absolute; code stays as it is."""
