@@ -33,7 +33,10 @@ APPROVE_HELP = "Shows the report and waits for a person, if the run asks for one
 def judge_and_promote(version: Any) -> None:
     """The tasks that both DAGs end with; `version` is a reference to the number of a version that is ready."""
 
-    @task(doc_md="Compares the version with the live one by the question set; its log is the report.")
+    @task(
+        doc_md="Compares the version with the live one by the question set; its log is the report.",
+        show_return_value_in_logs=False,
+    )
     def judge(number: int) -> dict[str, Any] | None:
         from include.lore.evaluation.gate_report import report_lines
 
@@ -141,7 +144,6 @@ def judge_params() -> dict[str, Param]:
             title="Question set",
             description="Path of a YAML file or BEIR folder, as the workers see it. Blank: LORE_QUESTIONS. Without "
             "any, only a person or force can promote.",
-            section="Who decides",
         ),
         "margin": Param(
             None,
@@ -150,20 +152,17 @@ def judge_params() -> dict[str, Param]:
             exclusiveMaximum=1,
             title="Margin",
             description="Loss of nDCG@10 that the gate puts up with. Blank: LORE_GATE_MARGIN.",
-            section="Who decides",
         ),
         "ask_a_person": Param(
             False,
             type="boolean",
             title="Ask a person",
             description="The run waits until somebody has read the report and approves or rejects.",
-            section="Who decides",
         ),
         "force": Param(
             False,
             type="boolean",
             title="Force",
             description="Promote it whatever the gate says, or without a question set.",
-            section="Who decides",
         ),
     }

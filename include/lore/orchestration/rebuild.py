@@ -33,7 +33,7 @@ Questions are answered from the live version meanwhile, and syncs write to both.
 
 1. Press **Trigger** and say what is to be different. What is blank is as the deployment's settings say.
 2. `judge` compares the new version with the live one by the question set; its log is the report.
-3. If a person is to be asked, the run waits at `approve`: open its tab **Required Actions** and approve or reject.
+3. If a person is to be asked, the run waits at `approve`: open its tab **Required Action** and approve or reject.
    Rejected, nothing changes, and the last tasks are skipped. Otherwise the gate decides, and a version that it does not
    accept fails the task `promote`.
 4. `settings_fit` is skipped when the deployment's settings are not those of the version that is live now; its log says
@@ -101,7 +101,6 @@ def _recipe_params() -> dict[str, Param]:
             type=["string", "null"],
             title="Embedder",
             description='"local" or "openai:MODEL". Blank: LORE_EMBEDDER.',
-            section="What is different",
         ),
         "chunk_characters": Param(
             None,
@@ -109,14 +108,12 @@ def _recipe_params() -> dict[str, Param]:
             minimum=200,
             title="Characters of a passage",
             description="At most so many. Blank: LORE_CHUNK_CHARACTERS, or else what the embedder reads.",
-            section="What is different",
         ),
         "new": Param(
             False,
             type="boolean",
             title="One more, even if there is one like it",
             description="Otherwise a version that these settings would make, and that is not live, is gone on with.",
-            section="What is different",
         ),
         "workers": Param(
             4,
@@ -125,6 +122,5 @@ def _recipe_params() -> dict[str, Param]:
             maximum=64,
             title="Shares",
             description="Tasks that build a part of it each. Airflow's pool says how many run at once.",
-            section="What is different",
         ),
     }

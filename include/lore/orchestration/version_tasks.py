@@ -84,7 +84,10 @@ def settings_fit(number: int) -> None:
         return
     recipe = versions.one(number).version.recipe
     chosen = ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
-    raise AirflowSkipException(
-        f"Version {number} is live, and the settings of this deployment are not the ones that made it. Processes that "
-        f"have them go on with the version that they fit. Set {chosen} for all (what is not named here: unset)."
+    log.warning(
+        "Version %d is live, and the settings of this deployment are not those that made it. Processes that have them "
+        "go on with the version that they fit. Set %s for all (what is not named here: unset).",
+        number,
+        chosen,
     )
+    raise AirflowSkipException("This deployment needs other settings; the line above names them.")
