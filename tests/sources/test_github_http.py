@@ -7,12 +7,15 @@ import time
 
 import pytest
 
+from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.errors import ConfigurationError, SourceError
+from include.lore.settings import Settings
 from include.lore.sources.github_answers import GitHubError
 from include.lore.sources.github_app import AppToken, github_access
 from include.lore.sources.github_hosts import Hosts
 from include.lore.sources.github_http import GitHubAccess
 from include.lore.sources.retries import Retries
+from include.lore.wiring import make_source
 from tests.servers.github import App, Fault, GitHubServer
 
 ISSUE = {"id": 1, "number": 1, "state": "open", "updated_at": "2024-01-01T00:00:00Z"}
@@ -255,6 +258,12 @@ class TestApp:
         with self.access(github, keys[0]).open() as client, pytest.raises(GitHubError) as caught:
             client.get(PATH)
         assert "Install the App for octo/demo" in caught.value.remedy
+
+    def test_settings_reach_the_source(self, github, app, keys):
+        settings = Settings(github_app_id="12345", github_app_private_key=keys[0], github_token="tok-123")
+        declaration = GitHubIssuesDeclaration(id="issues", repository="octo/demo", base_url=github.base_url)
+        assert list(make_source(declaration, settings).list_ids()) == ["issues:1"]
+        assert github.requests[-1].headers["authorization"] == "Bearer ghs_0"
 
     def test_settings_choose_between_app_and_token(self, github, app, keys):
         common = {"base_url": github.base_url, "repository": "octo/demo", "token": "tok-123", "max_retries": 0}

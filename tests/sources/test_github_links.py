@@ -13,7 +13,7 @@ FILES = [
     "docs/img/x.png",
     "docs/ref/api.rst",
     "src/lib.py",
-    "docs/(v2).md",
+    "example.com/a.md",
 ]
 WEB = "https://github.com/octo/demo"
 
