@@ -9,9 +9,11 @@ import pytest
 
 from include.lore.declarations import DiscourseDeclaration
 from include.lore.errors import SourceError
+from include.lore.settings import load_settings
 from include.lore.sources.discourse import DiscourseSource
 from include.lore.sources.json_http import Secrets
 from include.lore.sources.retries import Retries
+from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.discourse import DiscourseServer, rate_limited
 from tests.servers.json_api import Fault
@@ -414,6 +416,14 @@ def test_the_key_reaches_the_forum_and_nothing_else(caplog):
             documents(source_of(server, key="wrong-987"))
     assert "wrong-987" not in str(caught.value) + caplog.text
     assert "k-secret-123" not in caplog.text
+
+
+def test_settings_give_the_key_for_this_forum():
+    with DiscourseServer([topic(1)], key="k-123", closed=True) as server:
+        headers = {server.base_url: {"Api-Key": "k-123", "Api-Username": "lore"}, "https://other": {"Api-Key": "k-9"}}
+        settings = load_settings({"LORE_API_HEADERS": json.dumps(headers), "LORE_MAX_RETRIES": "0"})
+        source = make_source(DiscourseDeclaration(id="forum", url=server.base_url), settings)
+        assert list(documents(source)) == ["1"]
 
 
 def test_a_redirect_to_another_server_gets_nothing():

@@ -12,10 +12,12 @@ import pytest
 
 from include.lore.declarations import StackOverflowDeclaration
 from include.lore.errors import ConfigurationError, SourceError
+from include.lore.settings import load_settings
 from include.lore.sources.retries import Retries
 from include.lore.sources.stackoverflow import StackOverflowSource
 from include.lore.sources.stackoverflow_api import StackExchangeAccess
 from include.lore.sources.stackoverflow_dump import StackOverflowDumpSource
+from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.json_api import Fault
 from tests.servers.stackexchange import StackExchangeServer, refused, throttled
@@ -449,6 +451,14 @@ def test_the_key_reaches_the_server_and_nothing_else(caplog):
     assert "k-secret-123" not in repr(StackExchangeAccess(key="k-secret-123"))
 
 
+def test_settings_give_the_key_and_the_declaration_the_address():
+    settings = load_settings({"LORE_STACKEXCHANGE_KEY": "k-123", "LORE_MAX_RETRIES": "0"})
+    with StackExchangeServer([question(1)], key="k-123") as server:
+        source = make_source(declared(base_url=server.base_url), settings)
+        assert isinstance(source, StackOverflowSource)
+        assert list(documents(source)) == ["1"]
+
+
 def test_a_key_that_can_be_none_is_refused_unsent():
     with StackExchangeServer() as server, pytest.raises(ConfigurationError) as caught:
         documents(source_of(server, key="two\nlines"))
@@ -548,7 +558,7 @@ def test_the_dump_gives_the_pages_that_the_api_gives(tmp_path):
 def test_an_unchanged_dump_gives_nothing(tmp_path):
     path = tmp_path / "Posts.xml"
     dump(path, [question(1)], [answer(5, 1)])
-    source = StackOverflowDumpSource(declared(dump=path))
+    source = make_source(declared(dump=path), load_settings({}))
     cursor = last_cursor(list(source.read(None)))
     assert ids(list(source.read(cursor))) == []
     assert list(source.list_ids()) == ["so:1"]
