@@ -11,9 +11,11 @@ from itertools import islice
 import pytest
 
 from include.lore.declarations import SlackDeclaration, SlackExportDeclaration
-from include.lore.errors import SourceError
+from include.lore.errors import ConfigurationError, SourceError
+from include.lore.settings import load_settings
 from include.lore.sources.slack import SlackSource
 from include.lore.sources.slack_export import SlackExportSource
+from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, last_cursor
 from tests.servers.slack import TOKEN, SlackServer
 
@@ -47,7 +49,7 @@ def source_of(slack, token=TOKEN, waits=None, max_retries=1, now=None, **options
     return SlackSource(
         SlackDeclaration(id="slack", base_url=slack.base_url, **options),
         token=token,
-        timeout=5.0,
+        timeout=30.0,
         max_retries=max_retries,
         sleep=(waits if waits is not None else []).append,
         **({"now": now} if now else {}),
@@ -307,6 +309,23 @@ def test_since_is_where_the_channel_begins(slack):
     assert set(found) == {f"slack:C1:{ts(-week * WEEK + minute)}" for week in (0, 1, 2) for minute in (0, 30, 400)}
     assert set(source.list_ids()) == set(found)
     assert all(float(request.query.get("latest", 0)) == 0 for request in slack.requests)
+
+
+def test_a_channel_without_news_gives_no_batch(slack):
+    source = source_of(slack)
+    _, cursor = synced(source)
+    slack.messages["C1"].append(say(2000, "news"))
+    batches = list(source.read(cursor))
+    assert [len(batch.documents) for batch in batches] == [1, 0]  # what is new, and that the window was read to its end
+
+
+def test_the_token_comes_from_the_settings(slack):
+    declaration = SlackDeclaration(id="slack", base_url=slack.base_url)
+    for name in ("LORE_SLACK_TOKEN", "SLACK_BOT_TOKEN"):
+        source = make_source(declaration, load_settings({name: TOKEN}))
+        assert documents(source) == documents(source_of(slack))
+    with pytest.raises(ConfigurationError, match="token"):
+        documents(make_source(declaration, load_settings({})))
 
 
 def test_an_empty_channel_is_no_trouble():

@@ -57,13 +57,14 @@ class SlackSource:
             channels = run.workspace.channels
             shapes = {one.id: mark_of(one.id, one.name, one.private, run.workspace.url) for one in channels}
             states = {key: state for key, state in before.items() if state.shape == shapes.get(key)}
-            writer = CursorWriter(selection, states)
+            writer, last = CursorWriter(selection, states), since
             for channel in channels:
                 state = states.get(channel.id) or ChannelState(shapes[channel.id])
                 for step in run.reader.read(channel, state):
                     cursor = writer.after(channel.id, step.state)
-                    if step.documents or cursor != since:
+                    if step.documents or cursor != last:
                         yield Batch(step.documents, cursor)
+                    last = cursor
 
     def list_ids(self) -> Iterator[str]:
         """Yield the id of every conversation. Raises SourceError when a channel cannot be read to its end."""

@@ -26,7 +26,7 @@ RATE_LIMITED_WAIT = 60.0
 LIST_LIMIT = 200
 """Slack asks for no more users or channels than this in a call."""
 MAX_RESTARTS = 3
-MAX_BARREN_PAGES = 50
+MAX_BARREN_PAGES = 20
 """Slack may send pages with nothing in them, but not for ever."""
 LIMITED = frozenset({"ratelimited", "rate_limited"})
 PASSING = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
@@ -145,7 +145,7 @@ class SlackApi:
         Raises SourceError rather than end before the list does.
         """
         start = seen = params.get(edge, "")
-        cursor, visited, restarts, barren = "", set[str](), 0, 0
+        cursor, restarts, barren = "", 0, 0
         while True:
             asked: dict[str, str | int] = {"limit": self._page_size, **params}
             asked |= ({edge: start} if start else {}) | ({"cursor": cursor} if cursor else {})
@@ -163,9 +163,8 @@ class SlackApi:
             seen, cursor = further, _next_cursor(page)
             if not cursor and (page.get("has_more") is not True or page.get("is_limited")):
                 return
-            if cursor in visited or barren > (MAX_BARREN_PAGES if cursor else 0):
+            if barren > (MAX_BARREN_PAGES if cursor else 0):
                 raise endless(method, about)
-            visited |= {cursor} if cursor else set()
             start = start if cursor else seen
 
 
