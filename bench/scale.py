@@ -232,7 +232,9 @@ class Bench:
     def _ask(self, asked: Asked) -> float:
         """Milliseconds from three wordings and their vectors to the candidates."""
         started = time.perf_counter()
-        results = retrieve(self.store, self.given, asked.wordings, Question(asked.text), limit=LIMIT, alpha=ALPHA)
+        results = retrieve(
+            self.store.snapshot(), self.given, asked.wordings, Question(asked.text), limit=LIMIT, alpha=ALPHA
+        )
         dedup(results)
         taken = 1000 * (time.perf_counter() - started)
         assert all(len(hits) == LIMIT for hits in results)
