@@ -13,6 +13,9 @@ from include.lore.sources.github_text import as_list, as_text
 
 __all__ = ["Comments", "number_at_end", "whole_list"]
 
+SHOWN = (
+    "id", "body", "created_at", "updated_at", "path", "line", "original_line", "diff_hunk", "in_reply_to_id",
+)  # fmt: skip
 FEW_CALLS = 10
 """Up to here, comments are asked for one by one without looking for a shorter way."""
 
@@ -42,7 +45,7 @@ class Comments:
         self._all = {}
         for comment in whole_list(self._client, first, "comments", self._path):
             if number := number_at_end(comment.get(self._url_key)):
-                self._all.setdefault(number, []).append(comment)
+                self._all.setdefault(number, []).append(_slim(comment))
 
     def of(self, number: int, count: int | None = None) -> list[Payload]:
         """The comments of one issue, of which there are `count`, where that is known. Raises GitHubError."""
@@ -73,6 +76,13 @@ def number_at_end(url: object) -> int | None:
     """The number that an address of the API ends with."""
     number = as_text(url).rpartition("/")[2]
     return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None
+
+
+def _slim(comment: Payload) -> Payload:
+    """What a page shows of a comment: a tenth of what GitHub sends, for all are held in memory at once."""
+    user = comment.get("user")
+    who = {key: user.get(key) for key in ("login", "type")} if isinstance(user, dict) else None
+    return {key: comment[key] for key in SHOWN if key in comment} | {"user": who}
 
 
 def _key(item: Payload) -> str:

@@ -75,11 +75,6 @@ class Feed:
         self._walk = _Walk(identify)
         self._first: GitHubReply | None = None
 
-    @property
-    def seen(self) -> Mapping[str, Payload]:
-        """All that the list gave, by what identifies it."""
-        return self._walk.latest
-
     def pages(self) -> Iterator[Page]:
         """Every item that is new or changed, once, in pages by time of change; none when the list is as it was."""
         position = self._start(self._state.reached)
@@ -149,7 +144,7 @@ class _Walk:
     def __init__(self, identify: Callable[[Payload], str]) -> None:
         self.identify = identify
         self._changed: list[datetime] = []
-        self.latest: dict[str, Payload] = {}
+        self._times: dict[str, str] = {}  # items are not kept: a repository may have a gigabyte of them
         self.last: datetime | None = None
         self.in_order = True
         self._repeats = 0
@@ -170,10 +165,10 @@ class _Walk:
             if not key:
                 continue
             times += [time] if time else []
-            if key not in self.latest:
-                self.latest[key] = item
+            if key not in self._times:
+                self._times[key] = as_text(item.get("updated_at"))
                 fresh.append(item)
-            elif time and time != self._time(self.latest[key]):
+            elif time and self._times[key] != item.get("updated_at"):
                 self._changed.append(time)  # it changed while we read: the next run takes it, so reached stays below
         self._repeats = 0 if fresh else self._repeats + max(len(items), PER_PAGE)
         self.in_order = self.in_order and times == sorted(times)
@@ -184,7 +179,7 @@ class _Walk:
     @property
     def exhausted(self) -> bool:
         """Whether pages bring nothing new for so long that the list has no end."""
-        return self._repeats > len(self.latest) + 10 * PER_PAGE
+        return self._repeats > len(self._times) + 10 * PER_PAGE
 
     @property
     def reached(self) -> datetime | None:
@@ -193,8 +188,8 @@ class _Walk:
 
     def is_settled(self, item: Payload, reply: GitHubReply) -> bool:
         """Whether an item is as it was read, and for so long that no change of the same second may be missing."""
-        known, time = self.latest.get(self.identify(item)), self._time(item)
-        same = known is not None and known.get("updated_at") == item.get("updated_at")
+        same = self._times.get(self.identify(item)) == item.get("updated_at")
+        time = self._time(item)
         return same and time is not None and time < _now(reply) - OVERLAP
 
     def _time(self, item: Payload) -> datetime | None:

@@ -13,7 +13,7 @@ from include.lore.sources.github_discussions import Discussions
 from include.lore.sources.github_feed import OVERLAP, Feed, FeedState, Page, stamp
 from include.lore.sources.github_http import GitHubClient
 from include.lore.sources.github_pages import Found, IssuePages, wanted
-from include.lore.sources.github_state import IssuesState
+from include.lore.sources.github_state import IssuesState, Numbers
 from include.lore.sources.github_text import as_text, issue_number, parse_time
 
 __all__ = ["IssuesRun"]
@@ -50,7 +50,7 @@ class IssuesRun:
 
     def existing(self) -> list[int]:
         """The numbers of all that the declaration covers, by the whole lists."""
-        listed = {number: self._wanted(item) for number, item in self._list_all().items()}
+        listed, _ = self._list_all(None)
         if self._declaration.include_discussions:
             listed |= Discussions(self._client, self._declaration, FeedState(), None, self._earliest).existing()
         return [number for number, is_wanted in listed.items() if is_wanted]
@@ -123,16 +123,21 @@ class IssuesRun:
         known = dict(self._before.numbers or {}) | self._seen
         complete = self._before.numbers is not None or self._before.issues.reached is None
         if not complete or self._client.count(f"{self._path}/issues", self._query_of_all()) != len(known):
-            listed = self._list_all()
-            new = [item for number, item in listed.items() if number not in known and self._wanted(item)]
-            if complete and new:  # transferred to here, say, with an old time of change
+            known, new = self._list_all(known if complete else None)
+            if new:  # transferred to here, say, with an old time of change
                 yield self._pages.add(new, Found())
-            known = {number: self._wanted(item) for number, item in listed.items()}
         self.state = replace(self.state, numbers=known)
 
-    def _list_all(self) -> dict[int, Payload]:
-        feed = self._feed(FeedState())
-        return {item["number"]: item for page in feed.pages() for item in page.items}
+    def _list_all(self, known: Numbers | None) -> tuple[dict[int, bool], list[Payload]]:
+        """Everything in the whole list, and of what is wanted, that which is not known; none where `known` is None."""
+        listed: dict[int, bool] = {}
+        new: list[Payload] = []
+        for page in self._feed(FeedState()).pages():
+            for item in page.items:
+                listed[item["number"]] = self._wanted(item)
+                if known is not None and item["number"] not in known and self._wanted(item):
+                    new.append(item)
+        return listed, new
 
     def _feed(self, state: FeedState) -> Feed:
         return Feed(
