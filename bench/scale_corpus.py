@@ -2,7 +2,7 @@
 
 A copy has a tenth of its words replaced by others of the corpus (frequent ones more often), and each of its vectors is
 the real vector plus noise with the covariance of the real vectors, renormalised: its cosine to the original is about
-0.82, so that copies lie as near each other as pages on one subject do. One page in 20 is not public. Everything follows
+0.86, so that copies lie as near each other as pages on one subject do. One page in 20 is not public. Everything follows
 from page, copy and revision, so that any process makes the same corpus without keeping it.
 """
 

@@ -28,8 +28,10 @@ Up to some 24,000 chunks these are all partitions, and the search stays exact.
 
 Measured at 100,000 chunks (docs/scale.md): recall of the true nearest 100 above .99, at a tenth of the cost.
 """
-SEGMENTS_MAXIMUM = 12
-"""Each sync adds a segment to the vector index, and a search looks into each: above this they become one."""
+SEGMENTS_MAXIMUM = 4
+"""Each sync adds a segment to the vector index, and a search looks into each, at some milliseconds: above this they
+become one, which at 100,000 chunks takes 5 seconds of one processor.
+"""
 
 UNINDEXED_SHARE, UNINDEXED_MINIMUM, UNINDEXED_MAXIMUM, FRAGMENTS_MAXIMUM = 0.02, 64, 256, 32
 """How many chunks may stay outside the indexes. A search splits each into words anew, at 35 µs a chunk."""
