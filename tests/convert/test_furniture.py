@@ -79,6 +79,8 @@ def test_furniture_goes(words: str, markup: str) -> None:
         "<p>Was this helpful in finding the error? Then tell the team.</p>",
         "<h2>Copy files between buckets</h2>",
         "<h2>Next steps</h2>",
+        "<h3 id='copy'>copy</h3>",
+        "<section id='feedback'><h2>Feedback</h2></section>",
         "<h2>Feedback loops in a control plane</h2>",
         "<p>Last updated rows win when two writers meet.</p>",
         "<p>Share this token with nobody.</p>",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from include.lore.convert.anchors import ANCHORS
 from include.lore.convert.formats import FORMATS, format_of
 from include.lore.convert.includes import resolve_includes
 
 if TYPE_CHECKING:
     from include.lore.types import Document
 
-__all__ = ["CONVERTER_VERSION", "FORMATS", "convert", "format_of", "resolve_includes"]
+__all__ = ["ANCHORS", "CONVERTER_VERSION", "FORMATS", "convert", "format_of", "resolve_includes"]
 
 CONVERTER_VERSION = 2
 """Part of every document's fingerprint: raise it when converters give other text, and documents are converted again."""

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from include.lore.convert.anchors import has_anchor
+
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
@@ -124,6 +126,8 @@ def _is_furniture(element: HtmlElement, measure: _Measure) -> bool:
     if element.tag == "a" and (element.get("rel") or "").lower() in ("prev", "next"):
         return True
     if any(child.tag in VERBATIM or child.tag == "img" for child in element.iterdescendants()):
+        return False
+    if has_anchor(element):  # a section of this name, such as that of a function `copy`
         return False
     if element.tag in INLINE and not _stands_alone(element):
         return False

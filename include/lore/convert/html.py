@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from include.lore.convert.anchors import ANCHORS, HEADINGS, heading_anchors, mark_anchors
 from include.lore.convert.isolate import isolate
 from include.lore.convert.markdown import first_heading
 from include.lore.convert.result import Converted
@@ -19,8 +20,6 @@ __all__ = ["convert_html", "fragment_to_markdown", "parse", "tree_to_markdown"]
 MAX_DEPTH = 200
 """Elements nested deeper are replaced by their text; no page that people read comes near."""
 
-HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-
 LANGUAGE = re.compile(
     r"(?:^|\s)(?:(?:language|lang|highlight-source|highlight)-|brush:\s*)(?P<name>[\w+#.-]+)", re.IGNORECASE
 )
@@ -33,15 +32,21 @@ PERMALINKS = frozenset({"", "#", "¶", "§", "🔗", "\uf0c1", "link", "[edit]",
 
 
 def convert_html(text: str, url: str = "") -> Converted:
-    """The main content of a page as Markdown, under a heading with its title; links are made absolute by its `url`."""
+    """The main content of a page as Markdown, under a heading with its title; links are made absolute by its `url`.
+
+    The metadata hold the anchors of the headings, as `anchors.ANCHORS` says.
+    """
     root = parse(text)
-    for heading in list(root.iter("h1")):
+    mark_anchors(root)
+    for heading in list(root.iter(*HEADINGS)):
         _drop_permalinks(heading)
     title = _title(root)
-    markdown = tree_to_markdown(isolate(root), url)
+    main = isolate(root)
+    anchors = heading_anchors(main)
+    markdown = tree_to_markdown(main, url)
     if title and first_heading(markdown) != title:
         markdown = f"# {title}\n\n{markdown}"
-    return Converted(markdown, title=title)
+    return Converted(markdown, title=title, metadata={ANCHORS: anchors} if anchors else {})
 
 
 def fragment_to_markdown(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from include.lore.convert.anchors import is_section
 from include.lore.convert.furniture import drop_furniture
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ CONTENT_CLASSES = frozenset(
 )  # fmt: skip
 FLOW = frozenset({"p", "h1", "h2", "h3", "h4", "pre", "ul", "ol", "dl", "blockquote"})
 KEEP_TAGS = frozenset({"html", "body", "main", "article", "pre", "code", "p", "td", "th", "tr", "h1", "h2", "h3"})
+NAMED = frozenset({"div", "section", "aside", "form", "ul", "ol", "table", "details", "figure"})
+"""Elements whose id may be a name; that of a heading, a term or a target in the text is made of the text's words."""
 
 MIN_PIECE = 12
 """Shorter pieces of text are labels; they say nothing about where the page's own text is."""
@@ -109,7 +112,8 @@ def _is_never_shown(element: HtmlElement) -> bool:
 def _is_boilerplate(element: HtmlElement) -> bool:
     if not isinstance(element.tag, str) or element.tag in KEEP_TAGS:
         return False
-    return bool(BOILERPLATE.search(f"{element.get('class') or ''} {element.get('id') or ''}"))
+    name = element.get("id") if element.tag in NAMED and not is_section(element) else None
+    return bool(BOILERPLATE.search(f"{element.get('class') or ''} {name or ''}"))
 
 
 def _weigh(body: HtmlElement) -> dict[HtmlElement, int]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from include.lore.convert.anchors import ANCHORS
 from include.lore.convert.result import Converted
 from include.lore.errors import ConversionError
 
@@ -49,7 +50,10 @@ def convert_pdf(data: bytes) -> Converted:
             "It holds no text: its pages are pictures, or have none.", remedy="Give it as text, or leave it out."
         )
     title = " ".join(found["title"].split())
-    return Converted(f"{text}\n", title="" if NOT_TITLES.search(title) else title)
+    anchors = [[name, f"page={page + 1}"] for page in sorted(headings) for _, name in headings[page]]
+    return Converted(
+        f"{text}\n", title="" if NOT_TITLES.search(title) else title, metadata={ANCHORS: anchors} if anchors else {}
+    )
 
 
 def _read(data: bytes) -> dict[str, Any]:

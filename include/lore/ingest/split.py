@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from include.lore.convert.markdown import plain
+from include.lore.ingest.section_urls import Heading, SectionUrls
 from include.lore.protocols import Embedder
 from include.lore.types import Chunk, Document
 
@@ -46,6 +47,10 @@ class _Block:
     path: tuple[str, ...]
     by_lines: bool = False
 
+    @property
+    def is_heading(self) -> bool:
+        return self.level < PARAGRAPH and bool(self.path)
+
 
 class MarkdownSplitter:
     """Cuts converted documents into passages of at most `max_characters`.
@@ -63,12 +68,16 @@ class MarkdownSplitter:
         return min(LARGEST_BUDGET, embedder.max_tokens * CHARACTERS_PER_TOKEN)
 
     def split(self, document: Document) -> list[Chunk]:
-        """The passages in order; every `text` is `document.text[start:end]`."""
+        """The passages in order; every `text` is `document.text[start:end]`, and `url` leads to its section."""
         text, title = document.text, document.title[:LONGEST_NAME]
         budget = _budget(text, self.max_characters)
         seen: Counter[tuple[tuple[str, ...], str]] = Counter()
         chunks: list[Chunk] = []
-        for start, end, path in _pieces(text, list(_blocks(text)), budget):
+        blocks = list(_blocks(text))
+        urls = SectionUrls(
+            document, (Heading(block.start, block.level, block.path[-1]) for block in blocks if block.is_heading)
+        )
+        for start, end, path in _pieces(text, blocks, budget):
             start, end = _trim(text, start, end)
             if start == end:
                 continue
@@ -80,7 +89,7 @@ class MarkdownSplitter:
                     id=_chunk_id(document.id, headings, piece, seen[key]),
                     document_id=document.id,
                     source_id=document.source_id,
-                    url=document.url,
+                    url=urls.at(start),
                     title=title,
                     headings=headings,
                     text=piece,
