@@ -19,6 +19,7 @@ from include.lore.sources.stackoverflow_posts import (
     Question,
     answer_from_dump,
     document_of,
+    dump_tags,
     is_wanted,
     question_from_dump,
 )
@@ -97,7 +98,10 @@ class StackOverflowDumpSource:
     def _gather(self, database: sqlite3.Connection) -> None:
         wanted: set[int] = set()
         for row in self._rows():
-            if row.get("PostTypeId") == QUESTION and (question := question_from_dump(row)) and self._may_want(question):
+            if row.get("PostTypeId") != QUESTION or not self._is_tagged(row):  # nearly all of a dump ends here
+                continue
+            question = question_from_dump(row)
+            if question and is_wanted(replace(question, answered=True), self._declaration):
                 wanted.add(question.id)
                 if len(wanted) > self._declaration.max_questions:
                     raise SourceError(
@@ -106,18 +110,16 @@ class StackOverflowDumpSource:
                         remedy="Choose rarer tags, set `since` or `min_score`, or raise `max_questions`.",
                     )
                 database.execute("INSERT OR REPLACE INTO question VALUES (?, ?)", (question.id, json.dumps(row)))
+        parents = set(map(str, wanted))
         for row in self._rows():
-            if row.get("PostTypeId") == ANSWER and (answer := answer_from_dump(row)) and answer.question_id in wanted:
+            if row.get("ParentId") in parents and row.get("PostTypeId") == ANSWER and (answer := answer_from_dump(row)):
                 values = (answer.id, answer.question_id, json.dumps(row))
                 database.execute("INSERT OR REPLACE INTO answer VALUES (?, ?, ?)", values)
         database.execute("CREATE INDEX by_question ON answer (question)")
 
-    def _may_want(self, question: Question) -> bool:
-        """All but whether it is answered, which only its answers tell."""
-        tags = set(question.tags)
-        return any(tagged <= tags for tagged in self._tagged) and is_wanted(
-            replace(question, answered=True), self._declaration
-        )
+    def _is_tagged(self, row: Row) -> bool:
+        tags = frozenset(dump_tags(row))
+        return any(tagged <= tags for tagged in self._tagged)
 
     def _rows(self) -> Iterator[Row]:
         """The rows of the file, one at a time. Raises SourceError where it is no Posts.xml."""

@@ -27,6 +27,7 @@ __all__ = [
     "answer_from_api",
     "answer_from_dump",
     "document_of",
+    "dump_tags",
     "is_wanted",
     "question_from_api",
     "question_from_dump",
@@ -104,13 +105,12 @@ def question_from_dump(row: Mapping[str, str]) -> Question | None:
     number = _number(row.get("Id"))
     if number is None:
         return None
-    tags = row.get("Tags", "").replace("><", "|").strip("<>|")  # <a><b> in old dumps, |a|b| in new ones
     return Question(
         id=number,
         title=one_line(row.get("Title")),
         body=row.get("Body", ""),
         score=_number(row.get("Score")) or 0,
-        tags=tuple(tag for tag in tags.split("|") if tag),
+        tags=dump_tags(row),
         author=one_line(row.get("OwnerDisplayName")),
         created=from_iso(row.get("CreationDate")),
         active=from_iso(row.get("LastActivityDate")),
@@ -119,6 +119,12 @@ def question_from_dump(row: Mapping[str, str]) -> Question | None:
         closed=from_iso(row.get("ClosedDate")),
         license=one_line(row.get("ContentLicense")),
     )
+
+
+def dump_tags(row: Mapping[str, str]) -> tuple[str, ...]:
+    """A question's tags: <a><b> in old dumps, |a|b| in new ones."""
+    tags = row.get("Tags", "").replace("><", "|").strip("<>|")
+    return tuple(tag for tag in tags.split("|") if tag)
 
 
 def answer_from_dump(row: Mapping[str, str]) -> Answer | None:
