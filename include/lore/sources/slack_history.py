@@ -50,9 +50,7 @@ def weeks(
     lowest = float("inf")
     bound = {} if before is None else {"latest": f"{before:.6f}"}
     for page in api.messages("conversations.history", "latest", about=about, channel=channel, **bound):
-        fresh = {
-            one["ts"]: one for one in page if one["ts"] not in done and (before is None or float(one["ts"]) < before)
-        }
+        fresh = {one["ts"]: one for one in page if one["ts"] not in done}
         if any(float(ts) >= lowest for ts in fresh):
             raise SourceError(f"Slack lists {about} out of order.", remedy="Run again.", retryable=True)
         pending |= {ts: one for ts, one in fresh.items() if float(ts) >= since}
