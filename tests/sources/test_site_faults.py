@@ -153,7 +153,7 @@ def test_a_page_that_is_too_large_fails_alone():
         site.pages["/c"] = Resource(b"<p>" + b"word " * 2_100_000)
         batches = list(source_of(site).read(None))
         assert failed(batches) == ["docs:/c"]
-        assert "larger than 5,000,000 bytes" in batches[-1].failures[0].reason
+        assert "larger than 10,000,000 bytes" in batches[-1].failures[0].reason
         assert "/c" in keys(source_of(site, max_bytes=12_000_000))
 
 

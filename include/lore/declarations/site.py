@@ -43,7 +43,7 @@ class SiteDeclaration(BaseDeclaration):
     delay_seconds: float = Field(0.5, ge=0, le=3600, description="Pause between two calls; robots.txt may ask for more")
     max_pages: int = Field(10_000, gt=0, le=50_000, description="Addresses that are asked for; more are reported")
     max_depth: int = Field(20, ge=0, le=1000, description="Links that are followed from url to a page")
-    max_bytes: int = Field(5_000_000, gt=0, le=30_000_000, description="A larger page is reported as failed")
+    max_bytes: int = Field(10_000_000, gt=0, le=30_000_000, description="A larger page is reported as failed")
     max_total_bytes: int = Field(2_000_000_000, gt=0, description="A sync that loads more stops; the next goes on")
     max_seconds: float = Field(6 * 3600.0, gt=0, description="A sync that takes longer stops; the next goes on")
     allow_hosts: tuple[Host, ...] = Field((), description="Hosts that may have private addresses, such as an intranet")

@@ -11,6 +11,7 @@ from typing import Self
 from urllib.parse import urljoin, urlsplit
 
 import httpcore
+import httpx
 
 from include.lore.declarations import SiteDeclaration
 from include.lore.errors import SourceError
@@ -80,7 +81,12 @@ class Fetcher:
         self._sleep, self.now, self._clock = sleep, now, clock
         self._retries = Retries(max_retries, sleep=sleep, now=now)
         self._backend = GuardedBackend(declaration.allow_hosts, resolve=resolve)
-        self._pool = httpcore.ConnectionPool(network_backend=self._backend, max_connections=4, keepalive_expiry=60.0)
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=httpx.create_ssl_context(),  # with the certificates that SSL_CERT_FILE adds
+            network_backend=self._backend,
+            max_connections=4,
+            keepalive_expiry=60.0,
+        )
         self._robots: dict[str, Robots] = {}
         self._last_call: dict[str, float] = {}
         self._bytes = 0
