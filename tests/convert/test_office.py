@@ -31,6 +31,11 @@ def archive(parts: Mapping[str, str | bytes]) -> bytes:
     return buffer.getvalue()
 
 
+def parts_of(data: bytes) -> dict[str, str | bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as source:
+        return {name: source.read(name) for name in source.namelist()}
+
+
 def mode(target: str) -> str:
     return "External" if "://" in target else "Internal"
 
@@ -267,11 +272,37 @@ def test_a_lonely_cell_in_the_last_row_costs_little():
     assert converted(buffer.getvalue(), "xlsx").text == "## Sheet\n\n| first |\n| --- |\n| last |\n"
 
 
+@pytest.mark.parametrize(
+    "place",
+    ['<c r="ZZZZZZ1"><v>1</v></c>', '<c r="&#90;ZZZZZ1"><v>1</v></c>', "</row><row r='99999999999'><c><v>1</v></c>"],
+)
+def test_a_cell_where_no_sheet_reaches_is_refused_before_the_way_there_is_filled(place):
+    parts = parts_of(xlsx(A=[["x"]]))
+    sheet = parts["xl/worksheets/sheet1.xml"].decode()
+    parts["xl/worksheets/sheet1.xml"] = sheet.replace("</row>", f"{place}</row>")
+    with pytest.raises(ConversionError, match="where no sheet reaches"):
+        converted(archive(parts), "xlsx")
+
+
+@pytest.mark.parametrize("depth", [500, 20_000])
+def test_a_word_file_nested_without_end_fails_alone(depth):
+    data = docx("<w:smartTag>" * depth + paragraph("deep") + "</w:smartTag>" * depth)
+    with pytest.raises(ConversionError, match="fake:a"):
+        converted(data, "docx")
+
+
+def test_a_cell_that_spans_a_billion_columns_is_one_cell():
+    wide = word_table(["a", "b"]).replace("<w:tc>", '<w:tc><w:tcPr><w:gridSpan w:val="1000000000"/></w:tcPr>', 1)
+    assert "a" in converted(docx(wide), "docx").text
+
+
 def test_an_archive_that_would_grow_is_refused_unread():
-    data = docx(paragraph("x"), **{"word/media.xml": b"0" * (40 << 20)})
+    data = docx(paragraph("x"), **{"word/media/picture.png": b"<" + b" " * (40 << 20)})
     assert len(data) < 100_000
     with pytest.raises(ConversionError, match="42 MB of XML"):
         converted(data, "docx")
+    pictures = {f"word/media/{name}": b"\x89PNG" + bytes(20 << 20) for name in ("a.png", "b.png")}
+    assert converted(docx(paragraph("x"), **pictures), "docx").text == "x\n"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -281,7 +312,7 @@ def test_declared_entities_are_refused_in_every_part(name, encoding):
     data = {"docx": docx(paragraph("x")), "pptx": pptx(shape((0, "x"))), "xlsx": xlsx(A=[["x"]])}[name]
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a") as target:
-        target.writestr("docProps/custom.xml", bomb)
+        target.writestr("docProps/custom.bin", bomb)
     with pytest.raises(ConversionError, match="declares XML entities"):
         converted(buffer.getvalue(), name)
 

@@ -7,10 +7,13 @@ measured, and searched for document type declarations (which the standard forbid
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any
+from xml.parsers import expat
 
 from include.lore.convert.html import fragment_to_markdown
 from include.lore.convert.markdown import first_heading
@@ -24,7 +27,11 @@ MAX_XML = {"docx": 12 * 1024 * 1024, "pptx": 32 * 1024 * 1024, "xlsx": 32 * 1024
 """Bytes of all XML in an archive, unpacked; the tree of a Word file takes some 50 times as much memory."""
 MAX_CELLS = 200_000
 """Of a workbook; a larger one is data and no page."""
+CELL = re.compile(r"\$?[A-Za-z]{0,3}\$?\d{1,7}")
+"""A place in a sheet, which has at most XFD columns and 1,048,576 rows."""
 PIECE = 1 << 20
+BEGINNING = 256
+"""Bytes of a part that tell whether it is XML; one that has only spaces there counts as XML."""
 DECLARATION = b"<!DOCTYPE"
 
 STYLES = """
@@ -59,6 +66,7 @@ def convert_office(data: bytes, name: str) -> Converted:
 
                 return convert_slides(archive)
             case _:
+                _check_places(archive)
                 return Converted(_workbook(data))
 
 
@@ -93,15 +101,17 @@ def _open(data: bytes, name: str) -> zipfile.ZipFile:
 
 def _measure(archive: zipfile.ZipFile, limit: int) -> None:
     """Refuse what would grow: an archive's own list bounds what is unpacked, for zipfile reads no byte beyond it."""
-    parts = archive.infolist()
-    markup = [part for part in parts if part.filename.lower().endswith((".xml", ".rels", ".vml"))]
+    count = len(archive.infolist())
+    markup = _markup(archive) if count <= MAX_PARTS else []
     size = sum(part.file_size for part in markup)
-    if len(parts) > MAX_PARTS or size > limit:
+    if count > MAX_PARTS or size > limit:
         raise ConversionError(
-            f"It unpacks to {len(parts):,} parts with {size / 1e6:,.0f} MB of XML, more than is read.",
+            f"It unpacks to {count:,} parts with {size / 1e6:,.0f} MB of XML, more than is read.",
             remedy="Split it, or leave it out of the source.",
         )
     for part in markup:
+        if part.filename.lower().endswith(".svg"):  # pictures of other programs have such declarations
+            continue
         tail = b""
         with archive.open(part) as stream:
             while piece := stream.read(PIECE):
@@ -112,6 +122,16 @@ def _measure(archive: zipfile.ZipFile, limit: int) -> None:
                         remedy="Leave it out of the source.",
                     )
                 tail = seen[-len(DECLARATION) :]
+
+
+def _markup(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The parts that are XML, by how they begin: their names may say anything, and so may what refers to them."""
+    found: list[zipfile.ZipInfo] = []
+    for part in archive.infolist():
+        with archive.open(part) as stream:
+            if stream.read(BEGINNING).lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] in (b"<", b""):
+                found.append(part)
+    return found
 
 
 def _document(data: bytes) -> str:
@@ -125,6 +145,23 @@ def _document(data: bytes) -> str:
         convert_image=lambda image: [],
     ).value
     return fragment_to_markdown(html).strip() + "\n"
+
+
+def _check_places(archive: zipfile.ZipFile) -> None:
+    """Refuse cells beyond the end of any sheet: openpyxl fills the rows and columns before them with empty ones."""
+
+    def check(name: str, attributes: dict[str, str]) -> None:
+        place = attributes.get("r", "")
+        if place and name.rpartition(":")[2] in ("c", "row") and not CELL.fullmatch(place):
+            raise ConversionError(
+                f"It has a cell at {place[:40]!r}, where no sheet reaches.", remedy="Save it again, or leave it out."
+            )
+
+    for part in _markup(archive):
+        parser = expat.ParserCreate()
+        parser.StartElementHandler = check
+        with archive.open(part) as stream, suppress(expat.ExpatError):  # what is no XML, openpyxl refuses
+            parser.ParseFile(stream)
 
 
 def _workbook(data: bytes) -> str:
