@@ -30,7 +30,7 @@ Measured at 100,000 chunks (docs/scale.md): recall of the true nearest 100 above
 """
 SEGMENTS_MAXIMUM = 4
 """Each sync adds a segment to the vector index, and a search looks into each, at some milliseconds: above this they
-become one, which at 100,000 chunks takes 5 seconds of one processor.
+become one, which at 100,000 chunks takes some 8 seconds of one processor.
 """
 
 UNINDEXED_SHARE, UNINDEXED_MINIMUM, UNINDEXED_MAXIMUM, FRAGMENTS_MAXIMUM = 0.02, 64, 256, 32
