@@ -101,7 +101,7 @@ def test_a_topic_is_one_page_with_the_solution_first():
     )
     posts = [
         post(1, 1, question),
-        post(2, 2, "<p>Me too.</p>", username="bo"),
+        post(2, 2, '<p>Me too:</p><pre><code class="lang-auto">a\n b</code></pre>', username="bo"),
         post(3, 3, "", post_type=3, action_code="pinned.enabled", username="staff"),
         post(4, 4, "<p>Automatic.</p>", user_id=-1, username="system"),
         post(5, 5, "<p>Only for staff.</p>", post_type=4),
@@ -127,7 +127,7 @@ def test_a_topic_is_one_page_with_the_solution_first():
         "It :cry: fails & stops:\n\n```python\ndef f():\n    return 1\n```\n\n"
         f"[![shot]({base}/uploads/a.png)]({base}/uploads/a.png)\n\n"
         f"# Accepted solution by cy on 2024-01-01\n\n### Fix\n\nSee [this]({base}/t/7).\n\n"
-        "# Reply by bo on 2024-01-01\n\nMe too.\n"
+        "# Reply by bo on 2024-01-01\n\nMe too:\n\n```\na\n b\n```\n"
     )
     assert (document.title, document.url) == ("XCom & <b>", f"{base}/t/topic-7/7")
     assert document.audiences == ("staff",)

@@ -127,6 +127,33 @@ def test_an_item_becomes_a_document_by_the_templates():
 
 
 @pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{name}{name}", "aa"),
+        ("{ {n: name, t: tags[0]} }", "n: a, t: x"),
+        ("{{{name}}}", "{a}"),
+        ("{join('{', tags)} {tags[?@ == '}']}", "x{} }"),
+        ('{`{"k": "}"}`.k}', "}"),
+        ("{tags}", "x, }"),
+        ("Tags:\n{tags}\nend", "Tags:\n- x\n- }\nend"),
+        ("{length(tags)} {missing} {nested.deep[].v} {nested}", "2  1, 2 deep: v: 1, v: 2"),
+        ("{'{name}'}", "{name}"),
+    ],
+)
+def test_templates(template, expected):
+    row = {"name": "a", "tags": ["x", "}"], "nested": {"deep": [{"v": 1}, {"v": 2}], "none": None}}
+    with ListServer([row]) as server:
+        (document,) = documents(source_of(server, item_text=template)).values()
+    assert document.text == f"{expected}\n"
+
+
+def test_a_value_is_no_template():
+    with ListServer([item(1, about="{name} {{x}}")]) as server:
+        (document,) = documents(source_of(server)).values()
+    assert document.text == "{name} {{x}}\n"
+
+
+@pytest.mark.parametrize(
     ("form", "text", "expected"),
     [
         ("markdown", "# A\n\n*b* <i>c</i>", ("markdown", "# A\n\n*b* <i>c</i>\n")),

@@ -161,9 +161,13 @@ def _text(post: Payload, url: str) -> str:
 
 
 def _tidy(root: HtmlElement) -> None:
-    """Take out what Discourse draws around pictures and behind names, and make emoji their names."""
-    for element in list(root.iter("div", "img", "a")):
+    """Take out what Discourse draws around pictures and before headings, make emoji their names, and let code be in no
+    language where none was given.
+    """
+    for element in list(root.iter("div", "img", "a", "code")):
         classes = (element.get("class") or "").split()
+        if "lang-auto" in classes:
+            del element.attrib["class"]
         if element.tag == "img" and "emoji" in classes:
             name = element.get("alt") or element.get("title") or ""
             element.tag, element.text = "span", name
