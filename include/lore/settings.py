@@ -88,6 +88,10 @@ class Settings(BaseModel):
     alpha: float = Field(0.5, ge=0, le=1, description="Weight of vector against keyword in hybrid search")
     retrieve_limit: int = Field(100, gt=0, description="Chunks taken for each wording")
     rerank_limit: int = Field(8, gt=0, description="Passages that the answer is written from")
+    redact: Literal["secrets", "secrets+contacts", "none"] = Field(
+        "secrets",
+        description="What is taken out of documents: secrets, also people's addresses and numbers, or nothing",
+    )
     questions: Path | None = Field(None, description="Question set that judges a new version of the index")
     gate_margin: float = Field(0.03, ge=0, lt=1, description="Loss of nDCG@10 that a new version may have")
     timeout_seconds: float = Field(60.0, gt=0, le=86_400, description="Limit of one outside call")

@@ -360,6 +360,7 @@ def make_sync(
 ) -> Sync:
     """One source's sync; pass `store` and `embedder` to share them between several."""
     from include.lore.convert import convert
+    from include.lore.ingest.redact import Redactor
 
     embedder = embedder or make_embedder(settings)
     splitter = make_splitter(settings, embedder)
@@ -373,6 +374,7 @@ def make_sync(
         max_failed_share=declaration.max_failed_share,
         max_removed_share=declaration.max_removed_share,
         versions=partial(make_builders, settings, embedder),
+        redactor=Redactor(settings.redact),
     )
 
 
@@ -381,6 +383,7 @@ def make_baseline(settings: Settings) -> Baseline:
     from importlib.metadata import PackageNotFoundError, version
 
     from include.lore.ingest.baseline import Baseline
+    from include.lore.ingest.redact import Redactor
 
     try:
         lore_version = version(DISTRIBUTION)
@@ -394,6 +397,7 @@ def make_baseline(settings: Settings) -> Baseline:
         splitter,
         staging_uri=settings.staging_uri,
         lore_version=lore_version,
+        redactor=Redactor(settings.redact),
     )
 
 

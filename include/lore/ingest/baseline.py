@@ -4,7 +4,7 @@ What a later sync skips is decided by fingerprints and cursors, so a file must n
 true. A fingerprint goes out only for a document that was kept at it before and after it was read; a source's cursor
 only when that holds for all its documents. Both go in only where the converter is the file's: passages are made anew by
 the splitter and embedder of the index, but what another converter made of a document must not pass for what this one
-would make.
+would make. The converter's name says what it redacts; documents of another one are redacted before they go in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from include.lore.errors import ConfigurationError, StoreError
 from include.lore.ingest.baseline_file import FORMAT, BaselineFile, BaselineWriter, Header, Row, writing
-from include.lore.ingest.fingerprint import CONVERTER
+from include.lore.ingest.fingerprint import recipe_of
+from include.lore.ingest.redact import Redactor
 from include.lore.ingest.stage import alone
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
@@ -80,13 +81,22 @@ class Baseline:
     """Writes an index into a file, and loads a file into an index."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, splitter: Splitter, *, staging_uri: str, lore_version: str = ""
+        self,
+        store: Store,
+        embedder: Embedder,
+        splitter: Splitter,
+        *,
+        staging_uri: str,
+        lore_version: str = "",
+        redactor: Redactor | None = None,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._splitter = splitter
         self._staging_uri = staging_uri
         self._lore_version = lore_version
+        self._redactor = redactor or Redactor()
+        self._recipe = recipe_of(self._redactor.name)
 
     # ------------------------------------------------------------------------------------------------------- export
 
@@ -142,7 +152,7 @@ class Baseline:
             format=FORMAT,
             lore_version=self._lore_version,
             created_at=datetime.now(UTC).isoformat(),
-            converter=CONVERTER,
+            converter=self._recipe,
             splitter=self._splitter.name,
             embedder=self._embedder.name,
             dimensions=self._embedder.dimensions,
@@ -205,7 +215,7 @@ class Baseline:
 
     def _load(self, file: BaselineFile, listener: Listener) -> ImportReport:
         header = file.header
-        same_converter = header.converter == CONVERTER
+        same_converter = header.converter == self._recipe
         embedder = KnownVectors(self._embedder)
         writer = EntryWriter(self._store, embedder)
         known = {source_id: self._store.fingerprints(source_id) for source_id in header.sources}
@@ -213,7 +223,7 @@ class Baseline:
         gone = {source_id: set(marks) for source_id, marks in known.items()}
         unchanged = 0
         for done, row in enumerate(file.rows(), start=1):
-            document = row.document
+            document = row.document if same_converter else self._redactor.document(row.document)
             trusted = same_converter and document.id not in unsettled
             mark = (trusted and row.fingerprint) or self._untrusted(row)
             gone[document.source_id].discard(document.id)
@@ -221,7 +231,7 @@ class Baseline:
                 unchanged += 1
             else:
                 chunks = self._splitter.split(document)
-                if header.splitter == self._splitter.name and self._same_space(header):
+                if document == row.document and header.splitter == self._splitter.name and self._same_space(header):
                     embedder.learn(chunks, row.vectors)
                 writer.add(document, mark, chunks)
             embedder.forget(writer.chunks)
@@ -248,7 +258,7 @@ class Baseline:
     def _untrusted(self, row: Row) -> str:
         """A mark that no sync computes, and that a second import of the same document by the same converter does."""
         document = row.document
-        values = (document.id, document.url, document.title, document.text, document.audiences, CONVERTER)
+        values = (document.id, document.url, document.title, document.text, document.audiences, self._recipe)
         metadata = json.dumps(dict(document.metadata), sort_keys=True)
         return IMPORTED + sha256(json.dumps([*values, metadata]).encode()).hexdigest()
 
@@ -256,7 +266,7 @@ class Baseline:
         """The state that ends an import; a cursor of another converter would skip what was never made by this one."""
         state = header.states.get(source_id, SourceState(source_id))
         report = {**state.report, "baseline": header.digest}
-        if header.converter == CONVERTER == state.recipe and source_id not in header.unsettled:
+        if header.converter == self._recipe == state.recipe and source_id not in header.unsettled:
             return replace(state, report=report)
         return replace(state, cursor=None, recipe="", report=report)
 

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from include.lore.errors import ConversionError, LoreError, RemovalFloorError, SourceError, StoreError, SyncError
-from include.lore.ingest.fingerprint import CONVERTER, fingerprint
+from include.lore.ingest.fingerprint import fingerprint, recipe_of
+from include.lore.ingest.redact import Redactor
 from include.lore.ingest.report import Progress, ShardReport, SyncReport
 from include.lore.ingest.stage import Manifest, ShardWriter, Staging, alone
 from include.lore.ingest.versions import VersionBuilder
@@ -35,6 +36,9 @@ class Sync:
     `versions` gives the builders of all versions of the index, or why there is none, and is asked anew each time: a
     version that was made, or promoted, in the middle of a sync has its documents too before the cursor moves. One that
     cannot be written to does not stop the sync, whose report says so.
+
+    `redactor` (default: one that takes out secrets) goes over everything before it is staged, and again over what
+    conversion gives; what failures and errors say goes through it before it is remembered.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Sync:
         max_failed_share: float = 0.05,
         max_removed_share: float = 0.5,
         versions: Callable[[], Sequence[VersionBuilder | LoreError]] = tuple,
+        redactor: Redactor | None = None,
     ) -> None:
         self._source = source
         self._store = store
@@ -59,6 +64,8 @@ class Sync:
         self._max_failed_share = max_failed_share
         self._max_removed_share = max_removed_share
         self._versions = versions
+        self._redactor = redactor or Redactor()
+        self._recipe = recipe_of(self._redactor.name)
 
     def run(self, *, progress: Callable[[Progress], None] | None = None, force_removals: bool = False) -> SyncReport:
         """Do the whole sync in this process. A second sync of the same source on this machine waits for the first.
@@ -98,26 +105,26 @@ class Sync:
         state = self._store.state(self._source.id)
         held = tuple({**self._store.kept(self._source.id), **self._store.fingerprints(self._source.id)})
         # The store is the truth: one that was emptied, or filled by another converter, has no use for a cursor.
-        since = state.cursor if state and held and state.recipe == CONVERTER else None
+        since = state.cursor if state and held and state.recipe == self._recipe else None
         if state and state.cursor and since is None:  # cut off from here on, no converter may take it up again
             self._store.save_state(replace(state, cursor=None, recipe=""))
         writer, cursor, deleted, failures = ShardWriter(staging), since, list[str](), list[Failure]()
         interrupted = ""
         try:
             for batch in self._source.read(since):
-                for document in batch.documents:
+                for document in map(self._redactor.document, batch.documents):
                     try:
                         writer.add(document)
                     except (TypeError, ValueError) as error:
                         failures.append(Failure(_readable(document.id), f"Its metadata are no JSON values: {error}."))
-                deleted.extend(batch.deleted_ids)
-                failures.extend(batch.failures)
+                deleted.extend(map(self._redactor.address, batch.deleted_ids))
+                failures.extend(map(self._redactor.failure, batch.failures))
                 cursor = batch.cursor or cursor
                 progress(Progress("extract", len(writer.ids)))
         except SourceError as error:
             if not error.retryable or cursor == since:
                 raise
-            interrupted = str(error)
+            interrupted = self._redactor.text(str(error))
         writer.flush()
         existing = None if interrupted else self._existing(since, writer.ids, failures)
         return Manifest(
@@ -142,9 +149,10 @@ class Sync:
         """
         if isinstance(self._source, Listable):
             try:
-                return tuple(self._source.list_ids())
+                return tuple(map(self._redactor.address, self._source.list_ids()))
             except SourceError as error:
-                failures.append(Failure(self._source.id, f"What was deleted could not be seen: {error}"))
+                reason = self._redactor.text(f"What was deleted could not be seen: {error}")
+                failures.append(Failure(self._source.id, reason))
                 return None
         return tuple(read.union(failure.document_id for failure in failures)) if since is None else None
 
@@ -170,7 +178,7 @@ class Sync:
         chunks = sum(report.chunks for report in before)
         with self._remembering_failure():
             for document in _last_states(shard, manifest):
-                mark = fingerprint(document)
+                mark = fingerprint(document, self._recipe)
                 if known.get(document.id) == mark:
                     counts["unchanged"] += 1
                 else:
@@ -220,13 +228,14 @@ class Sync:
     def _prepare(self, document: Document) -> tuple[Document, Sequence[Chunk]] | Failure:
         """Convert and split; whatever goes wrong with one document is that document's failure alone."""
         try:
-            converted = self._convert(document)
+            converted = self._redactor.document(self._convert(document))
             _check_storable(converted)
             return converted, self._splitter.split(converted)
         except ConversionError as error:
-            return Failure(_readable(document.id), str(error))
+            reason = str(error)
         except Exception as error:
-            return Failure(_readable(document.id), f"Unexpected {type(error).__name__}: {error}"[:500])
+            reason = f"Unexpected {type(error).__name__}: {error}"[:500]
+        return Failure(_readable(document.id), self._redactor.text(reason))
 
     def reconcile(self, extraction: str, reports: Sequence[ShardReport], *, force_removals: bool = False) -> SyncReport:
         """Remove what the source no longer has, verify what is stored, and move the cursor; ends the run.
@@ -336,7 +345,7 @@ class Sync:
             SourceState(
                 source_id=self._source.id,
                 cursor=manifest.cursor if moved else before.cursor if before else None,
-                recipe=CONVERTER if moved else before.recipe if before else "",
+                recipe=self._recipe if moved else before.recipe if before else "",
                 status=report.status,
                 synced_at=datetime.now(UTC),
                 failures=report.failures,
@@ -352,7 +361,8 @@ class Sync:
         except LoreError as error:
             with suppress(LoreError):  # where the store is the trouble, the first error says more than a second one
                 if before := self._store.state(self._source.id):
-                    report = {**before.report, "status": "failed", "reason": error.message}
+                    reason = self._redactor.text(error.message)
+                    report = {**before.report, "status": "failed", "reason": reason}
                     self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
             raise
 

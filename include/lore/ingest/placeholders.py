@@ -1,0 +1,79 @@
+"""Telling a secret from what documentation writes in the place of one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+__all__ = ["is_example_login", "is_placeholder", "is_strong_password", "looks_random"]
+
+SHORTEST_RANDOM = 16
+WORDS = re.compile(
+    r"example|sample|placeholder|change.?me|your[_-]|yours|your(?:api|access|token|pass|secret|key)|dummy|redacted"
+    r"|insert[_-]|replace[_-]|foobar|fake[_-]|xxxx|\*{4}|\.{4}|not.?a.?real|123456|abcdef|qwerty|0{6}|1{6}|aaaaa"
+    r"|deadbeef|secrethere|[_-]here$|^(?:my|some|the|a|your|test|fake)[_-]",
+    re.IGNORECASE,
+)
+"""What made-up texts often hold, and random ones but by a chance of one in a million."""
+
+LOGIN_WORDS = re.compile(
+    r"pass|pwd|pw|secret|user|login|name|admin|root|guest|test|token|key|credential|airflow|postgres|mysql|redis|rabbit"
+    r"|default|anonymous|oauth|host|tiger|hunter2|foo|bar|baz|demo|local|value|string|null|none|true|false",
+    re.IGNORECASE,
+)
+"""What passwords in examples of addresses hold."""
+
+SYNTAX = re.compile(r"[<>{}\[\]()`…\s]|\$\w|\$\{|%\w?\(|%s|%%|^[$*&@]|^%\w+%$", re.I)
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
+RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+"""Names are made of long words (12 letters of "TableManager" in 2), random texts of short pieces."""
+
+RESERVED_HOST = re.compile(r"(?:^|\.)(?:example(?:\.(?:com|org|net))?|test|invalid|(?:my|your)[\w-]*(?:\.\w+)*)$", re.I)
+"""Hosts that RFC 2606 keeps for examples, and those that are called "myhost" or "your-server"."""
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value is written for the reader to replace: `<token>`, `${TOKEN}`, `xxxx`, `your_token`, `…EXAMPLE`."""
+    return len(set(value)) < 6 or bool(SYNTAX.search(value) or WORDS.search(value))
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value is what a machine made: long, mixed, of high entropy, and not words joined by hyphens or dots."""
+    if len(value) < SHORTEST_RANDOM or is_placeholder(value):
+        return False
+    if UUID.fullmatch(value):
+        return not value.lower().startswith("123e4567")
+    hexadecimal = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value) is not None
+    if entropy(value) < (2.8 if hexadecimal else 3.3):
+        return False
+    if hexadecimal:
+        return len(value) >= 32 or (len(value) >= 20 and len(RUNS.findall(value)) >= 6)
+    longest = max(re.split(r"[-_./~+=:]", value), key=len)
+    runs = RUNS.findall(longest)
+    run = len(longest) / max(1, len(runs))
+    digits = sum(letter.isdigit() for letter in longest)
+    return len(longest) >= 12 and len(runs) >= 4 and ((run < 3 and digits >= 1) or (run < 4.5 and digits >= 2))
+
+
+def is_strong_password(value: str) -> bool:
+    """Whether a value that is called a password is one that people choose for use: of three kinds of characters."""
+    kinds = (r"[a-z]", r"[A-Z]", r"[0-9]", r"[^\w\s./:-]")
+    mixed = sum(re.search(kind, value) is not None for kind in kinds)
+    return len(value) >= 8 and mixed >= 3 and not is_placeholder(value) and not LOGIN_WORDS.search(value)
+
+
+def is_example_login(user: str, password: str, host: str = "") -> bool:
+    """Whether name and password in an address are those of an example: equal, a placeholder, or at example.com."""
+    if password.casefold() in {user.casefold(), host.split(".")[0].casefold()} or len(password) < 4:
+        return True
+    if RESERVED_HOST.search(host) or SYNTAX.search(password) or WORDS.search(password):
+        return True
+    return len(set(password)) < 4 or bool(
+        LOGIN_WORDS.search(password) and (len(password) <= 20 or not re.search(r"[0-9]", password))
+    )
+
+
+def entropy(value: str) -> float:
+    """Shannon's entropy of the characters, in bits for each."""
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
