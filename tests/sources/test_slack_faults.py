@@ -312,6 +312,16 @@ def test_a_missing_scope_is_named(slack, call, scope, channels):
     assert not caught.value.retryable
 
 
+def test_of_several_scopes_the_one_for_the_channel_is_to_be_added(slack):
+    slack.faults = [
+        refuses("missing_scope", "history", needed="channels:history,groups:history", provided="users:read")
+    ]
+    with pytest.raises(SourceError) as caught:
+        list(source_of(slack).read(None))
+    assert "lacks one of the scopes channels:history,groups:history; it has users:read" in caught.value.message
+    assert "for this kind of channel" in caught.value.remedy
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_channel_that_the_app_is_not_in_says_to_invite_it(slack, call):
     slack.channels[0]["is_member"] = False

@@ -27,12 +27,12 @@ def refusal(asked: str, answer: Payload, *, about: str, app: str) -> SlackError:
     if code != "missing_scope":
         return SlackError(f"Slack refuses {asked}: {code}.", code=code, remedy=_remedy(code, about, app))
     needed, provided = _scopes(answer.get("needed")), _scopes(answer.get("provided"))
+    lacking = f"one of the scopes {needed}" if "," in needed else f"the scope {needed or '(Slack does not say which)'}"
+    add = f"the one of {needed} that is for this kind of channel" if "," in needed else needed or "it"
     return SlackError(
-        f"Slack refuses {asked}: the token lacks the scope {needed or '(Slack does not say which)'}; "
-        f"it has {provided or 'none'}.",
+        f"Slack refuses {asked}: the token lacks {lacking}; it has {provided or 'none'}.",
         code=code,
-        remedy=f"Add {needed or 'it'} to the app under OAuth & Permissions, reinstall the app, and set the token anew "
-        "if it changed.",
+        remedy=f"Add {add} to the app under OAuth & Permissions, reinstall the app, and set the token anew if it changed.",
     )
 
 
