@@ -116,6 +116,20 @@ def test_a_busy_channel_does_not_become_one_document(tmp_path):
     assert [document.metadata["messages"] for document in documents(source_of(tmp_path)).values()] == [50, 50, 20]
 
 
+def test_the_turn_of_the_week_parts_what_is_said(tmp_path):
+    turn = 3 * 1440 + 20 * 60  # Sunday, 8:00 UTC
+    days = {"general/2023-11-19.json": [say(turn + n, f"word {n}") for n in (-2, -1, 0, 1)]}
+    assert list(documents(source_of(write(tmp_path, days)))) == [f"slack:C1:{ts(turn + n)}" for n in (-2, 0)]
+
+
+def test_an_edit_is_the_time_of_the_last_change_and_a_snippet_shows_its_first_lines(tmp_path):
+    snippet = {"id": "F1", "name": "a.sh", "mode": "snippet", "preview": "make\n# ...", "preview_is_truncated": True}
+    message = say(0, "so", files=[snippet | {"filetype": "shell"}], edited={"user": "U1", "ts": ts(90)})
+    document = only(source_of(write(tmp_path, {"general/2023-11-15.json": [message]})))
+    assert document.text.endswith("so\n\nFile: a.sh\n\n```shell\nmake\n# ...\n…\n```\n")
+    assert f"{document.updated_at:%H:%M}" == "13:30"
+
+
 def test_bots_are_left_out_unless_people_answer_or_they_are_wanted(export):
     quiet = documents(source_of(export, channels=["C2"]))
     assert list(quiet) == [f"slack:C2:{ts(11)}"]
@@ -184,7 +198,9 @@ def test_private_channels_only_by_name_and_direct_messages_never(tmp_path):
         dms=[{"id": "D1", "members": ["U1", "U2"]}],
     )
     assert list(documents(source_of(tmp_path))) == [f"slack:C1:{ts(0)}"]
-    assert list(documents(source_of(tmp_path, channels=["board"]))) == [f"slack:G1:{ts(0)}"]
+    (private,) = documents(source_of(tmp_path, channels=["board"], audiences=["public", "staff"])).values()
+    assert private.id == f"slack:G1:{ts(0)}"
+    assert private.audiences == ("slack:G1",)
     with pytest.raises(SourceError, match="no channel 'D1'"):
         documents(source_of(tmp_path, channels=["D1"]))
     with pytest.raises(SourceError, match="Did you mean 'general'"):

@@ -32,7 +32,7 @@ def refusal(asked: str, answer: Payload, *, about: str, app: str) -> SlackError:
     return SlackError(
         f"Slack refuses {asked}: the token lacks {lacking}; it has {provided or 'none'}.",
         code=code,
-        remedy=f"Add {add} to the app under OAuth & Permissions, reinstall the app, and set the token anew if it changed.",
+        remedy=f"Add {add} to the app under OAuth & Permissions, reinstall it, and set the token anew if it changed.",
     )
 
 
