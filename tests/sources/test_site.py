@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from pydantic import ValidationError
 
 from include.lore.convert import convert
+from include.lore.declarations import SiteDeclaration
 from include.lore.errors import SourceError
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.site import Resource, SiteServer, links, page, redirect, sitemap, text
@@ -491,3 +493,22 @@ def test_a_site_without_a_page_is_an_error():
         with pytest.raises(SourceError, match="no page that can be indexed"):
             documents(source_of(site))
         assert declare(site).kind == "site"
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"url": "https://docs.example.com/?page=1"}, "url"),
+        ({"url": "ftp://docs.example.com"}, "url"),
+        ({"allow_hosts": ["https://docs.example.com"]}, "allow_hosts"),
+        ({"allow_hosts": ["docs.example.com:8080"]}, "allow_hosts"),
+        ({"allow_hosts": ["*"]}, "allow_hosts"),
+        ({"discovery": "crawl"}, "discovery"),
+        ({"max_pages": 0}, "max_pages"),
+        ({"max_bytes": 10**9}, "max_bytes"),
+        ({"delay_seconds": -1}, "delay_seconds"),
+    ],
+)
+def test_a_declaration_that_cannot_be_meant(options, key):
+    with pytest.raises(ValidationError, match=key):
+        SiteDeclaration.model_validate({"id": "docs", "url": "https://docs.example.com"} | options)
