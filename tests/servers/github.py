@@ -117,8 +117,9 @@ class GitHubServer:
     `issues` and `comments` (each with `issue_url` or `issue_number`) stay lists of this object and may be changed
     while it runs. So may `reviews` and `code_comments` (each with `pull_number`), `discussions` (as GraphQL has them),
     `moved` (number → where an issue was transferred to), and `files` (path → content; the commit follows from them),
-    which `archives` serves. `clock` is by how many seconds its Date is wrong; `token` makes it refuse others; `before`
-    is called with each request's number, from 1, before it is answered.
+    which `archives` serves. `tells_last_page` is whether the list of issues says how many pages it has: github.com's
+    does not, that of an Enterprise server may. `clock` is by how many seconds its Date is wrong; `token` makes it
+    refuse others; `before` is called with each request's number, from 1, before it is answered.
     """
 
     def __init__(
@@ -142,6 +143,7 @@ class GitHubServer:
         self.refs = {"HEAD": "", "main": ""}
         self.app: App | None = None
         self.clock = 0.0
+        self.tells_last_page = True
         self.reviews: list[dict[str, Any]] = []
         self.code_comments: list[dict[str, Any]] = []
         self.discussions: list[dict[str, Any]] = []
@@ -200,7 +202,7 @@ class GitHubServer:
     def _answer(self, request: Request) -> Answer:
         below = f"/repos/{self.repository}/"
         if request.path == "/graphql":
-            return Answer(answer_query(self.discussions, request.body))
+            return Answer(answer_query(self.discussions, self.issues, request.body))
         if self.app and (request.path == f"{below}installation" or request.path.startswith("/app/installations/")):
             return self.app.answer(request)
         if request.path.startswith("/repos/octo/elsewhere/issues/"):
@@ -332,7 +334,9 @@ class _Handler(BaseHTTPRequestHandler):
         links = [
             f'<{self.github.base_url}{path}?{urlencode({**query, "page": number})}>; rel="{rel}"'
             for rel, number in targets.items()
-            if 1 <= number <= last and (page > 1 if rel in ("prev", "first") else page < last)
+            if 1 <= number <= last
+            and (rel != "last" or self.github.tells_last_page or not path.endswith("/issues"))
+            and (page > 1 if rel in ("prev", "first") else page < last)
         ]
         return rows[(page - 1) * size : page * size], ", ".join(links)
 

@@ -11,9 +11,13 @@ __all__ = ["answer_query"]
 Payload = Mapping[str, Any]
 
 
-def answer_query(discussions: Sequence[Payload], body: Payload) -> dict[str, Any]:
-    """The answer to a query about discussions, each given with a plain list of `comments`."""
+def answer_query(discussions: Sequence[Payload], issues: Sequence[Payload], body: Payload) -> dict[str, Any]:
+    """The answer to a query about discussions, each given with a plain list of `comments`, or to how many issues."""
     query, variables = body["query"], body["variables"]
+    if "pullRequests" in query:
+        pulls = sum(1 for row in issues if row.get("pull_request"))
+        totals = {"issues": {"totalCount": len(issues) - pulls}, "pullRequests": {"totalCount": pulls}}
+        return {"data": {"repository": totals}}
     by_number = {row["number"]: row for row in discussions}
     if "discussions(" in query:
         newest = sorted(discussions, key=lambda row: (row["updatedAt"], row["number"]), reverse=True)

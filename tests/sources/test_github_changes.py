@@ -118,6 +118,40 @@ def test_a_deletion_is_seen_by_counting_and_then_listed(github):
     assert len(github.requests) == 3
 
 
+def test_where_lists_do_not_tell_their_length_it_is_asked_for_with_a_token(github):
+    github.tells_last_page = False
+    source = source_of(github, token="tok-123")
+    cursor = last_cursor(list(source.read(None)))
+    github.requests.clear()
+    assert list(source.read(cursor)) == []
+    assert [request.status for request in github.requests] == [304, 304, 200, 200]
+    del github.issues[9]
+    list(source.read(cursor))
+    assert "issues:10" not in set(source.list_ids())
+
+
+@pytest.mark.parametrize("options", [{}, {"state": "open"}])
+def test_where_it_cannot_be_asked_for_all_are_listed_once_a_day(github, options):
+    github.tells_last_page = False
+    source = source_of(github, **options)
+    cursor = last_cursor(list(source.read(None)))
+    del github.issues[9]
+    assert list(source.read(cursor)) == []
+    assert "issues:10" in set(source.list_ids())
+    yesterday = json.dumps(json.loads(cursor) | {"listed": now(-86_400)})
+    batches = list(source.read(yesterday))
+    assert "issues:10" not in set(source.list_ids())
+    assert list(source.read(last_cursor(batches))) == []
+
+
+def test_the_way_to_many_comments_is_the_shorter_one_though_lists_do_not_tell_their_length():
+    issues, comments = [issue(n) for n in range(1, 251)], [comment(1 + n % 250, n) for n in range(600)]
+    with GitHubServer(issues, comments) as github:
+        github.tells_last_page = False
+        assert sum(text.text.count("# Comment by") for text in documents(source_of(github)).values()) == 600
+        assert sum(path.endswith("/comments") for path in github.paths()) == 7
+
+
 def test_an_issue_that_is_deleted_while_it_is_read_is_gone_and_no_failure(github):
     def delete(count: int) -> None:
         if github.requests[-1].path.endswith("/issues/7/comments"):
@@ -173,7 +207,11 @@ def test_what_became_too_old_leaves():
         github.requests.clear()
         assert list(source.read(last_cursor(batches))) == []
         assert list(source.list_ids()) == ["issues:2", "issues:3"]
-        assert github.calls_used == 1
+        assert github.calls_used == 0  # the whole list is asked for once a day
+        aged = json.loads(last_cursor(batches)) | {"listed": now(-86_400)}
+        github.issues[1]["updated_at"] = old
+        list(source.read(json.dumps(aged)))
+        assert list(source.list_ids()) == ["issues:3"]
 
 
 BOTS = [{"login": "dependabot[bot]", "type": "Bot"}, {"login": "renovate[bot]"}, {"login": "ci", "type": "Bot"}]

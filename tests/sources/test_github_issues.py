@@ -366,9 +366,12 @@ def test_a_server_that_does_not_sort_is_read_to_its_end_and_from_its_start():
     with GitHubServer() as github:
 
         def page(count: int) -> None:
-            link = {"Link": f'<{github.base_url}/repos/octo/demo/issues?page={count + 1}>; rel="next"'}
-            rows = newest_first[(count - 1) * 100 : count * 100]
-            github.faults = [Fault(headers=link if count < 3 else {}, body=json.dumps(rows).encode())]
+            query = github.requests[-1].query
+            number = int(query.get("page", 1))
+            link = {"Link": f'<{github.base_url}/repos/octo/demo/issues?page={number + 1}>; rel="next"'}
+            rows = newest_first[(number - 1) * 100 : number * 100]
+            answer = Fault(headers=link if number < 3 else {}, body=json.dumps(rows).encode())
+            github.faults = [] if query.get("per_page") == "1" else [answer]
 
         github.before = page
         batches = list(source_of(github).read(None))

@@ -55,7 +55,8 @@ class Page:
 class Feed:
     """One list, at `path` with `query`, read from `state` on; `earliest` is the first time that is of interest.
 
-    `identify` gives what tells items apart, or "" for an item to be passed over. `what` names them in errors.
+    `later` is the query of the reads that go on from there, where it is another one. `identify` gives what tells items
+    apart, or "" for an item to be passed over. `what` names them in errors.
     """
 
     def __init__(
@@ -68,9 +69,12 @@ class Feed:
         what: str,
         identify: Callable[[Payload], str],
         earliest: datetime | None = None,
+        later: Mapping[str, str | int] | None = None,
     ) -> None:
         self._client, self._path, self._what = client, path, what
-        self._query = {**query, "sort": "updated", "direction": "asc", "per_page": PER_PAGE}
+        order: dict[str, str | int] = {"sort": "updated", "direction": "asc", "per_page": PER_PAGE}
+        self._query = {**query, **order}
+        self._later = self._query if later is None else {**later, **order}
         self._state, self._earliest = state, earliest
         self._walk = _Walk(identify)
         self._first: GitHubReply | None = None
@@ -107,10 +111,10 @@ class Feed:
             return self._state
         reached = self._reached
         start = self._start(reached)
-        if start == self._start(self._state.reached) and self._first is not None:
+        if start == self._start(self._state.reached) and self._first is not None and self._later == self._query:
             reply = self._first
         elif self._walk.in_order:
-            reply = self._ask(start)
+            reply = self._ask(start, query=self._later)
         else:
             return FeedState(reached)
         items = as_list(reply.data, self._what)
@@ -126,9 +130,9 @@ class Feed:
     def _start(self, reached: datetime | None) -> datetime | None:
         return max((time for time in (reached and reached - OVERLAP, self._earliest) if time), default=None)
 
-    def _ask(self, since: datetime | None, etag: str = "") -> GitHubReply:
-        query = {**self._query, "since": stamp(since)} if since else self._query
-        return self._client.get(self._path, query, etag=etag)
+    def _ask(self, since: datetime | None, etag: str = "", query: Mapping[str, str | int] | None = None) -> GitHubReply:
+        asked = self._query if query is None else query
+        return self._client.get(self._path, {**asked, "since": stamp(since)} if since else asked, etag=etag)
 
     def _known(self, item: Payload) -> bool:
         known = self._state.recent.get(self._walk.identify(item))

@@ -108,6 +108,11 @@ class GitHubClient:
         reply = self._send(call, lambda answer: self._judge(call).reply(answer, b"null"))
         return page_number(reply.last_url)
 
+    @property
+    def has_token(self) -> bool:
+        """Whether calls are authorized, which GraphQL asks for."""
+        return bool(self._access.token())
+
     def post(self, url: str, body: Any = None) -> GitHubReply:
         """The answer to a JSON document that is sent."""
         call = _Call("POST", self._target(url), body=body)

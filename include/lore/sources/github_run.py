@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.sources.github_answers import page_number
+from include.lore.sources.github_answers import GitHubError, page_number
 from include.lore.sources.github_discussions import Discussions
-from include.lore.sources.github_feed import OVERLAP, Feed, FeedState, Page, stamp
+from include.lore.sources.github_feed import OVERLAP, PER_PAGE, Feed, FeedState, Page
 from include.lore.sources.github_http import GitHubClient
 from include.lore.sources.github_pages import Found, IssuePages, wanted
 from include.lore.sources.github_state import IssuesState, Numbers
@@ -20,6 +20,14 @@ __all__ = ["IssuesRun"]
 
 BATCH_ISSUES = 25
 """Few enough that a batch is complete, and the cursor moves, within the 60 calls an hour without a token."""
+
+LIST_AGAIN = timedelta(hours=23)
+UNFILTERED: Mapping[str, str | int] = {"state": "all"}
+TOTALS = """
+query($owner: String!, $name: String!) {
+  repository(owner: $owner, name: $name) { issues { totalCount } pullRequests { totalCount } }
+}
+"""
 
 Payload = Mapping[str, Any]
 
@@ -34,6 +42,7 @@ class IssuesRun:
         self._earliest = _earliest(declaration)
         self._pages = IssuePages(client, declaration, self._path)
         self._seen: dict[int, bool] = {}
+        self._now = datetime.now(UTC)
         self.state = before
 
     def batches(self) -> Iterator[Found]:
@@ -83,8 +92,18 @@ class IssuesRun:
         self.state = replace(self.state, comments=comments, code_comments=code_comments)
         starts = [one.reached for one in (comments, code_comments) if one.reached]
         self._pages.window = min(starts) - OVERLAP
-        pages = 1 if page.reply.next_url is None else page_number(page.reply.last_url) or 2
-        self._pages.expect([item for item in page.items if self._wanted(item)], pages)
+        self._pages.expect([item for item in page.items if self._wanted(item)], self._pages_ahead(page))
+
+    def _pages_ahead(self, page: Page) -> int:
+        """How many pages of issues there are; GitHub does not tell, but numbers them in the order of creation."""
+        if page.reply.next_url is None:
+            return 1
+        told = page_number(page.reply.last_url)
+        if told is not None or self._before.issues.reached is not None:
+            return told or 2
+        newest = self._client.get(f"{self._path}/issues", {"state": "all", "per_page": 1}).data
+        number = issue_number(newest[0]) if isinstance(newest, list) and newest and isinstance(newest[0], dict) else 0
+        return -(-(number or 0) // PER_PAGE) or 2
 
     def _edited(self, part: str, state: FeedState) -> Generator[Found, None, FeedState]:
         """The issues of which a comment was written or edited without their being in the list of changed ones."""
@@ -121,12 +140,36 @@ class IssuesRun:
     def _count(self) -> Iterator[Found]:
         """See whether what is known is all that there is; else list it, and read what is new in it."""
         known = dict(self._before.numbers or {}) | self._seen
-        complete = self._before.numbers is not None or self._before.issues.reached is None
-        if not complete or self._client.count(f"{self._path}/issues", self._query_of_all()) != len(known):
+        first = self._before.issues.reached is None
+        complete = self._before.numbers is not None or first
+        if not complete or self._must_list(known, first):
             known, new = self._list_all(known if complete else None)
             if new:  # transferred to here, say, with an old time of change
                 yield self._pages.add(new, Found())
-        self.state = replace(self.state, numbers=known)
+            first = True
+        listed = self._now.replace(microsecond=0) if first else self._before.listed
+        self.state = replace(self.state, numbers=known, listed=listed)
+
+    def _must_list(self, known: Numbers, first: bool) -> bool:
+        """Whether the number of issues is another one; where it cannot be asked for, whether a day went by."""
+        total = self._total()
+        if total is not None:
+            return total != len(known)
+        return not first and (self._before.listed is None or self._now - self._before.listed > LIST_AGAIN)
+
+    def _total(self) -> int | None:
+        """How many issues and pull requests there are; None where GitHub does not tell, or not for this choice."""
+        if self._earliest or self._filter() != UNFILTERED:
+            return None
+        total = self._client.count(f"{self._path}/issues", UNFILTERED)
+        if total is not None or not self._client.has_token:
+            return total
+        owner, _, name = self._declaration.repository.partition("/")
+        try:
+            found = self._client.graphql(TOTALS, {"owner": owner, "name": name}).get("repository")
+            return sum(found[one]["totalCount"] for one in ("issues", "pullRequests")) if found else None
+        except (GitHubError, TypeError, KeyError):
+            return None
 
     def _list_all(self, known: Numbers | None) -> tuple[dict[int, bool], list[Payload]]:
         """Everything in the whole list, and of what is wanted, that which is not known; none where `known` is None."""
@@ -140,22 +183,21 @@ class IssuesRun:
         return listed, new
 
     def _feed(self, state: FeedState) -> Feed:
+        """The list of issues: the first time those that are asked for, then all, to see which no longer are."""
         return Feed(
             self._client,
             f"{self._path}/issues",
-            self._query(),
+            self._filter() if state.reached is None else UNFILTERED,
             state,
             what="issues",
             identify=lambda issue: str(issue_number(issue) or ""),
             earliest=self._earliest,
+            later=UNFILTERED,
         )
 
-    def _query(self) -> dict[str, str | int]:
+    def _filter(self) -> dict[str, str | int]:
         labels = {"labels": ",".join(self._declaration.labels)} if self._declaration.labels else {}
         return {"state": self._declaration.state, **labels}
-
-    def _query_of_all(self) -> dict[str, str | int]:
-        return self._query() | ({"since": stamp(self._earliest)} if self._earliest else {})
 
     def _wanted(self, issue: Payload) -> bool:
         return wanted(issue, self._declaration, self._earliest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Self
 
 from include.lore.sources.github_feed import FeedState, stamp
@@ -20,12 +21,16 @@ Numbers = Mapping[int, bool]
 
 @dataclass(frozen=True, slots=True)
 class IssuesState:
-    """Where each list of a repository was left, and what exists; None where that is not known."""
+    """Where each list of a repository was left, and what exists; None where that is not known.
+
+    `listed` is when all issues were listed last.
+    """
 
     issues: FeedState = field(default_factory=FeedState)
     comments: FeedState = field(default_factory=FeedState)
     code_comments: FeedState = field(default_factory=FeedState)
     discussions: FeedState = field(default_factory=FeedState)
+    listed: datetime | None = None
     numbers: Numbers | None = None
     discussion_numbers: Numbers | None = None
 
@@ -40,6 +45,7 @@ class IssuesState:
                 "comments": _feed_to_json(self.comments),
                 "code_comments": _feed_to_json(self.code_comments),
                 "discussions": _feed_to_json(self.discussions),
+                "listed": stamp(self.listed) if self.listed else None,
                 "numbers": _pack(self.numbers),
                 "discussion_numbers": _pack(self.discussion_numbers),
             }
@@ -70,6 +76,7 @@ class IssuesState:
                 comments=_feed_of(values.get("comments")),
                 code_comments=_feed_of(values.get("code_comments")),
                 discussions=_feed_of(values.get("discussions")),
+                listed=parse_time(values.get("listed")),
                 numbers=_unpack(values.get("numbers")),
                 discussion_numbers=_unpack(values.get("discussion_numbers")),
             )
