@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from include.lore import declarations
 from include.lore.declarations import (
+    KINDS,
     Declaration,
     FilesDeclaration,
     GitHubIssuesDeclaration,
@@ -81,6 +83,13 @@ def test_declarations_are_frozen_and_a_union(write):
     assert again == declaration
 
 
+def test_every_kind_is_registered_once_by_its_own_name():
+    defined = {name: value for name, value in vars(declarations).items() if name.endswith("Declaration")}
+    defined.pop("Declaration")
+    assert set(KINDS.values()) == set(defined.values())
+    assert [kind.model_fields["kind"].default for kind in KINDS.values()] == list(KINDS)
+
+
 @pytest.mark.parametrize(
     "schedule", ["@hourly", "@once", "30 4 * * *", "*/15 0-6,18 1 jan mon-fri", "0 0 1,15 * 7", "5  4\t* * sun"]
 )
@@ -115,7 +124,7 @@ def test_schedules_that_are_none(write, schedule):
         ("kind: files\npath: .\nxyzzy: 1\n", "line 3: unknown key `xyzzy`. Known keys: audiences, "),
         ("path: .\nkind: fiels\n", "line 2: unknown kind 'fiels'. Did you mean 'files'?"),
         ("kind: [files]\n", "line 1: unknown kind ['files']."),
-        ("path: .\n", "line 1: the key `kind` is missing. Known kinds: files, slack_export, github_issues."),
+        ("path: .\n", "line 1: the key `kind` is missing. Known kinds: files, "),
         ("# a\nkind: files\n", "line 1: the key `path` is missing."),
         ("kind: files\npath: .\npath: b\n", "line 3: the key `path` is here twice; the first is on line 2."),
         ("kind: files\npath: .\nid: Not Good\n", "line 3: `id` (by default the file's name) takes a-z, 0-9, _ and -"),
