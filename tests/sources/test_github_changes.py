@@ -9,7 +9,7 @@ import pytest
 
 from include.lore.errors import SourceError
 from tests.contracts.source import ids, last_cursor
-from tests.servers.github import GitHubServer, rate_limited
+from tests.servers.github import Fault, GitHubServer, rate_limited
 from tests.sources.test_github_issues import comment, documents, issue, source_of, stamp
 
 
@@ -124,7 +124,16 @@ def test_where_lists_do_not_tell_their_length_it_is_asked_for_with_a_token(githu
     cursor = last_cursor(list(source.read(None)))
     github.requests.clear()
     assert list(source.read(cursor)) == []
-    assert [request.status for request in github.requests] == [304, 304, 200, 200]
+    assert [request.status for request in github.requests] == [304, 304, 200]
+    del github.issues[9]
+    list(source.read(cursor))
+    assert "issues:10" not in set(source.list_ids())
+
+
+def test_where_graphql_does_not_tell_the_list_is_asked(github):
+    github.faults = [Fault("/graphql", status=403, body=b"{}", times=9)]
+    source = source_of(github, token="tok-123")
+    cursor = last_cursor(list(source.read(None)))
     del github.issues[9]
     list(source.read(cursor))
     assert "issues:10" not in set(source.list_ids())

@@ -22,8 +22,8 @@ class GitHubIssuesSource:
     """One document for each issue, pull request and discussion, oldest change first, so that a cut read goes on.
 
     Three lists are followed by time of change: issues; comments, as editing one does not touch its issue; and with
-    reviews, comments on code. While none changed, a read costs a call for each that GitHub does not count, and one or
-    two that ask how many issues there are, so that a deletion is seen without listing them all.
+    reviews, comments on code. While none changed, a read costs a call for each that GitHub does not count, and one that
+    asks how many issues there are, so that a deletion is seen without listing them all.
     """
 
     def __init__(self, declaration: GitHubIssuesDeclaration, access: GitHubAccess) -> None:

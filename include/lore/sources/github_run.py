@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.sources.github_answers import GitHubError, page_number
+from include.lore.errors import SourceError
+from include.lore.sources.github_answers import page_number
 from include.lore.sources.github_discussions import Discussions
 from include.lore.sources.github_feed import OVERLAP, PER_PAGE, Feed, FeedState, Page
 from include.lore.sources.github_http import GitHubClient
@@ -161,14 +162,15 @@ class IssuesRun:
         """How many issues and pull requests there are; None where GitHub does not tell, or not for this choice."""
         if self._earliest or self._filter() != UNFILTERED:
             return None
-        total = self._client.count(f"{self._path}/issues", UNFILTERED)
-        if total is not None or not self._client.has_token:
-            return total
+        total = self._total_by_graphql() if self._client.has_token else None
+        return self._client.count(f"{self._path}/issues", UNFILTERED) if total is None else total
+
+    def _total_by_graphql(self) -> int | None:
         owner, _, name = self._declaration.repository.partition("/")
         try:
-            found = self._client.graphql(TOTALS, {"owner": owner, "name": name}).get("repository")
-            return sum(found[one]["totalCount"] for one in ("issues", "pullRequests")) if found else None
-        except (GitHubError, TypeError, KeyError):
+            found = self._client.graphql(TOTALS, {"owner": owner, "name": name})["repository"]
+            return int(found["issues"]["totalCount"]) + int(found["pullRequests"]["totalCount"])
+        except (SourceError, TypeError, KeyError, ValueError):  # there is another way
             return None
 
     def _list_all(self, known: Numbers | None) -> tuple[dict[int, bool], list[Payload]]:
