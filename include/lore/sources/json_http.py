@@ -22,6 +22,8 @@ __all__ = ["Explain", "JsonAnswer", "JsonApi", "Secrets", "secrets_for"]
 MAX_REDIRECTS = 5
 PAUSE_WITHOUT_HEADER = 60.0
 SAID = 200
+MAX_NAME = 120
+"""Characters of an address in an error."""
 
 Explain: TypeAlias = Callable[[int, Any], "Again | str"]
 """What an answer that is no success says, from its status and its JSON (None where it has none): to try again later,
@@ -183,8 +185,9 @@ class JsonApi:
         )
 
     def _name(self, url: httpx.URL) -> str:
-        """The address as errors show it: without query and credentials."""
-        return self._secrets.hide(str(url.copy_with(query=None, fragment=None, username=None, password=None)))
+        """The address as errors show it: short, without query and credentials."""
+        name = self._secrets.hide(str(url.copy_with(query=None, fragment=None, username=None, password=None)))
+        return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…"
 
 
 class _Discreet(httpx.BaseTransport):

@@ -26,8 +26,8 @@ __all__ = ["StackOverflowSource"]
 
 OVERLAP = 120
 """Seconds that are read again at every start: the API answers from a cache, so that changes show late."""
-ANSWERED_AT_ONCE = 30
-"""Questions whose answers are asked for in one call: few enough that most such lists have one page."""
+ANSWERED_AT_ONCE = 60
+"""Questions whose answers are asked for in one call: few enough that most such lists have one page of 100."""
 DAY = 86_400
 
 
