@@ -284,6 +284,14 @@ def test_a_cell_where_no_sheet_reaches_is_refused_before_the_way_there_is_filled
         converted(archive(parts), "xlsx")
 
 
+def test_what_a_sheet_says_of_its_size_need_not_be_true():
+    parts = parts_of(xlsx(A=[["a", "b"], ["c", "d"]]))
+    sheet = parts["xl/worksheets/sheet1.xml"].decode()
+    assert "A1:B2" in sheet
+    parts["xl/worksheets/sheet1.xml"] = sheet.replace("A1:B2", "A1:A1")
+    assert "| c | d |" in converted(archive(parts), "xlsx").text
+
+
 @pytest.mark.parametrize("depth", [500, 20_000])
 def test_a_word_file_nested_without_end_fails_alone(depth):
     data = docx("<w:smartTag>" * depth + paragraph("deep") + "</w:smartTag>" * depth)
