@@ -17,8 +17,11 @@ WORDS = re.compile(
 )
 """What made-up texts often hold, and random ones but by a chance of one in a million."""
 
+PUBLISHED = ("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu", "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2n")
+"""Beginnings of the keys of Azure's emulators, which are the same for everybody."""
+
 LOGIN_WORDS = re.compile(
-    r"pass|pwd|pw|secret|user|login|name|admin|root|guest|test|token|key|credential|airflow|postgres|mysql|redis|rabbit"
+    r"pass|pwd|secret|user|login|name|admin|root|guest|test|token|key|credential|airflow|postgres|mysql|redis|rabbit"
     r"|default|anonymous|oauth|host|tiger|hunter2|foo|bar|baz|demo|local|value|string|null|none|true|false",
     re.IGNORECASE,
 )
@@ -26,6 +29,7 @@ LOGIN_WORDS = re.compile(
 
 SYNTAX = re.compile(r"[<>{}\[\]()`…\s]|\$\w|\$\{|%\w?\(|%s|%%|^[$*&@]|^%\w+%$", re.I)
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
+BASE64 = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[A-Za-z0-9+/]+={0,2}")
 RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 """Names are made of long words (12 letters of "TableManager" in 2), random texts of short pieces."""
 
@@ -35,7 +39,7 @@ RESERVED_HOST = re.compile(r"(?:^|\.)(?:example(?:\.(?:com|org|net))?|test|inval
 
 def is_placeholder(value: str) -> bool:
     """Whether a value is written for the reader to replace: `<token>`, `${TOKEN}`, `xxxx`, `your_token`, `…EXAMPLE`."""
-    return len(set(value)) < 6 or bool(SYNTAX.search(value) or WORDS.search(value))
+    return len(set(value)) < 6 or value.startswith(PUBLISHED) or bool(SYNTAX.search(value) or WORDS.search(value))
 
 
 def looks_random(value: str) -> bool:
@@ -49,11 +53,17 @@ def looks_random(value: str) -> bool:
         return False
     if hexadecimal:
         return len(value) >= 32 or (len(value) >= 20 and len(RUNS.findall(value)) >= 6)
-    longest = max(re.split(r"[-_./~+=:]", value), key=len)
-    runs = RUNS.findall(longest)
-    run = len(longest) / max(1, len(runs))
-    digits = sum(letter.isdigit() for letter in longest)
-    return len(longest) >= 12 and len(runs) >= 4 and ((run < 3 and digits >= 1) or (run < 4.5 and digits >= 2))
+    pieces = [max(re.split(r"[-_./~+=:]", value), key=len)]
+    if len(value) >= 32 and BASE64.fullmatch(value):  # signs of this alphabet part no words
+        pieces.append(value)
+    return any(len(piece) >= 12 and _is_mixed(piece) for piece in pieces)
+
+
+def _is_mixed(piece: str) -> bool:
+    runs = RUNS.findall(piece)
+    run = len(piece) / max(1, len(runs))
+    digits = sum(letter.isdigit() for letter in piece)
+    return len(runs) >= 4 and ((run < 3 and digits >= 1) or (run < 4.5 and digits >= 2))
 
 
 def is_strong_password(value: str) -> bool:

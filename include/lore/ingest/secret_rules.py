@@ -1,8 +1,8 @@
 """The rules that find secrets: where a literal stands, a pattern is matched, and a check says whether it is one.
 
-Texts are large and secrets rare. So each rule names literals, which `str.find` looks for at the speed of memory, and a
-pattern is tried only where one stands. Patterns are bounded and begin only where a word does, so that time is linear in
-the text, whatever it holds.
+Texts are large and secrets rare. So each rule names literals, which `str.find` looks for at the speed of memory, most
+of them only among the long words of the text; a pattern is tried only where one stands. Patterns are bounded and begin
+only where a word does, so that time is linear in the text, whatever it holds.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ START = r"(?:(?<![\w-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9a-fA-F]{4})
 END = r"(?![A-Za-z0-9])"
 
 PASSWORDS = ("password", "passwd", "passphrase", "pwd")
-KEYS = (
-    *PASSWORDS,
-    *("secret", "token", "credential", "apikey", "api_key", "api-key", "access_key", "access-key", "accesskey"),
-    *("private_key", "auth_key", "authkey", "account_key", "signing_key", "encryption_key", "fernet_key", "master_key"),
-)
-"""What names of secrets contain, in lower case."""
+NAMES = (*PASSWORDS, "secret", "token", "credential", "key")
+"""What names of secrets contain, in lower case; a key only after one of `KEY_OF`."""
 
+KEY_OF = re.compile(
+    r"(?:api|access|private|auth|account|signing|encryption|fernet|master|secret|service|shared|storage|app|client)[_-]?\Z"
+)
 NO_SECRET_BEFORE = re.compile(
     r"(?:page|next|continuation|csrf|xsrf|cursor|sync|resume|pagination|public|device|pad|eos|bos|mask)[\w-]{0,10}\Z"
 )
@@ -47,7 +46,7 @@ CURL = re.compile(r" -(?:u|-user)[ =]{0,3}[\"']?(?P<user>[\w.@+-]{1,100}):(?P<se
 BEARER = re.compile(r"(?:bearer|token)[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,2000})", re.IGNORECASE)
 BASIC = re.compile(r"basic[ \t]{1,4}(?P<secret>[A-Za-z0-9+/]{8,400}={0,2})", re.IGNORECASE)
 SIGNED = re.compile(r"(?:sig|signature)=(?P<secret>[\w%+/=.~-]{16,600})", re.IGNORECASE)
-JWT = re.compile(r"(?<![\w-])(?P<secret>(eyJ[\w-]{8,2000})\.([\w-]{2,12000})\.[\w-]{10,2000})")
+JWT = re.compile(START + r"(?P<secret>(eyJ[\w-]{8,2000})\.([\w-]{2,12000})\.[\w-]{10,2000})")
 DISCORD = re.compile(r"(?<![\w-])(?P<secret>([MNO][A-Za-z\d_-]{22,30})\.[\w-]{6}\.[\w-]{27,45})(?![\w-])")
 TERRAFORM = r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,80}"
 AZURE = r"[\w.~-]{3}\dQ~[\w.~-]{31,34}"
@@ -56,6 +55,7 @@ PEM = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?----
 PUTTY = re.compile(r"Private-Lines: \d{1,3}\s{1,2}(?P<secret>(?:[A-Za-z0-9+/=]{1,70}\s{1,2}){1,200})")
 PEM_LETTERS = re.compile(r"[A-Za-z0-9+/=]")
 PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=]|\\[nr]|\s){64,20000}")
+LONG_RUN, BLOCK, OVERLAP = 20, 65_536, 64
 ASSIGNED = re.compile(
     r"(?P<suffix>\w{0,12})[\"'`]?(?P<sign>[ \t]{0,4}(?::=|=>|==?|:|%3D)[ \t]{0,4}|[ \t]{1,4})(?:(?:Bearer|Token)[ \t])?"
     r"(?:\"(?P<double>[^\"\\\n]{4,600})\"|'(?P<single>[^'\\\n]{4,600})'|`(?P<back>[^`\\\n]{4,600})`"
@@ -78,7 +78,8 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A kind of secret. Where one of `literals` stands (in any case, if `folded`), `back` characters before it the
-    pattern is matched, and its group "secret" is one where `accepts` says so.
+    pattern is matched, and its group "secret" is one where `accepts` says so. Unless it is `spaced`, literal and secret
+    are one run of at least 20 characters without white space.
     """
 
     kind: str
@@ -86,6 +87,7 @@ class Rule:
     pattern: re.Pattern[str]
     accepts: Callable[[re.Match[str]], bool]
     folded: bool = False
+    spaced: bool = False
     back: int = 0
 
 
@@ -107,10 +109,13 @@ def find_secrets(text: str) -> list[Span]:
 
 
 def _by_rules(text: str, lowered: str) -> Iterator[Span]:
+    runs = "\n".join(_long_runs(text))
+    folded_runs = runs.lower()
     for rule in _rules():
         where = lowered if rule.folded else text
+        first = where if rule.spaced else folded_runs if rule.folded else runs
         for literal in rule.literals:
-            place = where.find(literal)
+            place = where.find(literal) if literal in first else -1
             while place >= 0:
                 after = place + len(literal)
                 match = rule.pattern.match(text, max(0, place - rule.back))
@@ -124,16 +129,29 @@ def _by_rules(text: str, lowered: str) -> Iterator[Span]:
                 yield Span(*match.span("secret"), "Discord bot token")
 
 
+def _long_runs(text: str) -> Iterator[str]:
+    """The long words, from block to block, which overlap so that one cut short in the first is whole in the second."""
+    for start in range(0, len(text), BLOCK):
+        yield from (word for word in text[start : start + BLOCK + OVERLAP].split() if len(word) >= LONG_RUN)
+
+
 @cache
 def _rules() -> tuple[Rule, ...]:
     rules = [
-        Rule("password", ("://",), AT_LOGIN, _is_login),
-        Rule("access token", ("bearer ", "token "), BEARER, lambda match: looks_random(match["secret"]), folded=True),
-        Rule("password", ("basic ",), BASIC, _is_basic, folded=True),
+        Rule("password", ("://",), AT_LOGIN, _is_login, spaced=True),
+        Rule(
+            "access token",
+            ("bearer ", "token "),
+            BEARER,
+            lambda match: looks_random(match["secret"]),
+            folded=True,
+            spaced=True,
+        ),
+        Rule("password", ("basic ",), BASIC, _is_basic, folded=True, spaced=True),
         Rule("signature", ("sig=", "signature="), SIGNED, lambda match: looks_random(match["secret"]), folded=True),
         Rule("JSON Web Token", ("eyJ",), JWT, _is_jwt),
-        Rule("password", (" -u", " --user"), CURL, _is_curl),
-        Rule("private key", ("Private-Lines: ",), PUTTY, _is_real),
+        Rule("password", (" -u", " --user"), CURL, _is_curl, spaced=True),
+        Rule("private key", ("Private-Lines: ",), PUTTY, _is_real, spaced=True),
         Rule("Telegram bot token", (":AA",), TELEGRAM, _is_real),
         Rule("Terraform token", (".atlasv1.",), _pattern("", TERRAFORM), _is_real, back=14),
         Rule("Azure client secret", ("Q~",), _pattern("", AZURE), _is_real, back=4),
@@ -221,20 +239,22 @@ def _private_keys(text: str) -> Iterator[Span]:
 
 def _assigned(text: str, lowered: str) -> Iterator[Span]:
     """Values that their name calls a secret, and that look like one."""
-    for key in KEYS:
-        place = lowered.find(key)
+    for name in NAMES:
+        place = lowered.find(name)
         while place >= 0:
-            end = place + len(key)
-            match = ASSIGNED.match(text, end)
-            if match and (span := _value(match, lowered[max(0, place - 40) : place], key)):
-                yield Span(
-                    *span, "password" if key in PASSWORDS else "access token" if key == "token" else "secret key"
-                )
-                end = span[1]
-            place = lowered.find(key, end)
+            end = place + len(name)
+            before = lowered[max(0, place - 40) : place]
+            if name != "key" or KEY_OF.search(before[-12:]):
+                match = ASSIGNED.match(text, end)
+                if match and (span := _value(match, before, name)):
+                    yield Span(
+                        *span, "password" if name in PASSWORDS else "access token" if name == "token" else "secret"
+                    )
+                    end = span[1]
+            place = lowered.find(name, end)
 
 
-def _value(match: re.Match[str], before: str, key: str) -> tuple[int, int] | None:
+def _value(match: re.Match[str], before: str, name: str) -> tuple[int, int] | None:
     """The place of the value, where the name before it and its look say that it is a secret."""
     group = next(name for name in ("double", "single", "back", "bare") if match[name] is not None)
     value = match[group]
@@ -244,7 +264,7 @@ def _value(match: re.Match[str], before: str, key: str) -> tuple[int, int] | Non
     if NO_SECRET_AFTER.match(match["suffix"].lower()):
         return None
     random = TOKEN.fullmatch(value) is not None and looks_random(value)
-    if key in PASSWORDS:
+    if name in PASSWORDS:
         line = match.string[max(0, match.start() - 300) : match.start()].rpartition("\n")[2]
         lenient = match["sign"] == "=" and ";" in line and CONNECTION.search(line) is not None
         random = random or is_strong_password(value) or (lenient and not is_example_login("", value))
