@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,13 +16,13 @@ class Asked:
 
 
 @contextmanager
-def a_person_who(chooses: str, *, name: str = "Ada") -> Iterator[Asked]:
-    """While this is open, every request for input is answered with this option."""
+def a_person_who(chooses: str, *, name: str = "Ada", meanwhile: Callable[[], None] = lambda: None) -> Iterator[Asked]:
+    """While this is open, every request for input is answered with this option, after what happened `meanwhile`."""
     asked, done = Asked(), threading.Event()
 
     def answer() -> None:
         while not done.wait(0.05):  # `dag.test()` looks once a second whether somebody has answered
-            _answer_all(chooses, name, asked)
+            _answer_all(chooses, name, asked, meanwhile)
 
     person = threading.Thread(target=answer)
     person.start()
@@ -33,7 +33,7 @@ def a_person_who(chooses: str, *, name: str = "Ada") -> Iterator[Asked]:
         person.join()
 
 
-def _answer_all(chooses: str, name: str, asked: Asked) -> None:
+def _answer_all(chooses: str, name: str, asked: Asked, meanwhile: Callable[[], None]) -> None:
     from airflow.models.hitl import HITLDetail
     from airflow.models.taskinstance import TaskInstance
     from airflow.models.trigger import handle_event_submit
@@ -49,6 +49,7 @@ def _answer_all(chooses: str, name: str, asked: Asked) -> None:
                 continue
             if not detail.response_received:
                 asked.requests.append((detail.subject, detail.body))
+                meanwhile()
                 detail.responded_at = utcnow()
                 detail.chosen_options = [chooses]
                 detail.responded_by = {"id": name.lower(), "name": name}

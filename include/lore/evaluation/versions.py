@@ -28,7 +28,7 @@ from include.lore.wiring import (
     settings_of,
 )
 
-__all__ = ["IndexVersions", "Standing"]
+__all__ = ["IndexVersions", "Score", "Standing"]
 
 Listener = Callable[[int, int], None]
 
@@ -53,6 +53,16 @@ class Standing:
         values = version_to_json(self.version)
         now = {"documents": self.counts.documents, "chunks": self.counts.chunks, "behind": self.behind}
         return {**values, "role": self.role, "now": now}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The gate's figures of one version, over so many questions of a set."""
+
+    version: int
+    question_set: str
+    questions: int
+    figures: Figures
 
 
 class IndexVersions:
@@ -164,16 +174,17 @@ class IndexVersions:
         self._note(number, _scores(verdict, live.number))
         return verdict
 
-    def score(self, number: int, *, listener: Listener = silent) -> Figures:
-        """How well one version, the live one too, answers the question set of the settings; noted in the manifest.
+    def score(self, number: int | None = None, *, listener: Listener = silent) -> Score:
+        """How well a version, by default the live one, answers the question set of the settings; noted in the manifest.
 
-        The figures are the gate's own. Raises ConfigurationError as `judge` does.
+        Raises ConfigurationError as `judge` does.
         """
-        version = self._version(number)
+        version = self._live() if number is None else self._version(number)
         # beside something that finds nothing, and costs nothing: the gate then measures this version alone
         verdict = self._judge(version, self._search(version), lambda question, limit: [], listener)
-        self._note(number, _measured(verdict))
-        return verdict.live
+        score = Score(version.number, verdict.question_set, len(verdict.outcomes), verdict.live)
+        self._note(version.number, _noted(score))
+        return score
 
     def _judge(self, version: IndexVersion, live: Search, candidate: Search, listener: Listener) -> Verdict:
         if self._settings.questions is None:
@@ -304,13 +315,13 @@ def _scores(verdict: Verdict, live: int) -> Mapping[str, Any]:
     }
 
 
-def _measured(verdict: Verdict) -> Mapping[str, Any]:
+def _noted(score: Score) -> Mapping[str, Any]:
     """What the manifest keeps of a version that was scored by itself."""
     return {
         "scored_at": datetime.now(UTC).isoformat(),
-        "scored_by": verdict.question_set,
-        "scored": len(verdict.outcomes),
-        "ndcg_at_10": round(verdict.live.ndcg_at_10, 4),
-        "mrr_at_10": round(verdict.live.mrr_at_10, 4),
-        "recall": round(verdict.live.recall, 4),
+        "scored_by": score.question_set,
+        "scored": score.questions,
+        "ndcg_at_10": round(score.figures.ndcg_at_10, 4),
+        "mrr_at_10": round(score.figures.mrr_at_10, 4),
+        "recall": round(score.figures.recall, 4),
     }

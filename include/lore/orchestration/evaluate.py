@@ -51,19 +51,19 @@ def make_evaluate_dag(declarations: Sequence[Declaration] = ()) -> DAG:
                 raise AirflowSkipException(
                     "No question set is named. Set LORE_QUESTIONS; docs/gate.md has how to write one."
                 )
-            versions = open_index(settings)
-            number = next(standing.version.number for standing in versions.all() if standing.role == "live")
-            figures = versions.score(number)
+            scored = open_index(settings).score()
+            figures = scored.figures
             log.info(
-                "Version %d by %s: nDCG@10 %.3f, MRR@10 %.3f, recall %.3f, %.1f ms a question (p50).",
-                number,
-                settings.questions.name,
+                "Version %d by %d questions of %s: nDCG@10 %.3f, MRR@10 %.3f, recall %.3f, %.1f ms a question (p50).",
+                scored.version,
+                scored.questions,
+                scored.question_set,
                 figures.ndcg_at_10,
                 figures.mrr_at_10,
                 figures.recall,
                 figures.ms_p50,
             )
-            return {"version": number, "questions": settings.questions.name, **asdict(figures)}
+            return asdict(scored)
 
         score()
     return dag

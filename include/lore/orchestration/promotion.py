@@ -10,7 +10,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-from include.lore.errors import ConfigurationError
+from include.lore.errors import ConfigurationError, GateError
 from include.lore.orchestration.version_tasks import log_progress, open_index, settings_fit, settings_of_run
 
 if TYPE_CHECKING:
@@ -32,49 +32,6 @@ APPROVE_HELP = "Shows the report and waits for a person, if the run asks for one
 
 def judge_and_promote(version: Any) -> None:
     """The tasks that both DAGs end with; `version` is a reference to the number of a version that is ready."""
-
-    @task(
-        doc_md="Compares the version with the live one by the question set; its log is the report.",
-        show_return_value_in_logs=False,
-    )
-    def judge(number: int) -> dict[str, Any] | None:
-        from include.lore.evaluation.gate_report import report_lines
-
-        context = get_current_context()
-        settings = settings_of_run(context["params"])
-        versions = open_index(settings)
-        verdict = None
-        if settings.questions is None:
-            log.warning("No question set is named: the version is not judged.")
-        else:
-            verdict = versions.judge(number, listener=log_progress("questions asked"))
-            for line in report_lines(verdict):
-                log.info("%s", line)
-        context["ti"].xcom_push(key="report", value=approval_page(versions.one(number), verdict))
-        return shortened(verdict) if verdict else None
-
-    # none_failed: `approve` is skipped where nobody is asked; a person who rejects skips this task by name.
-    @task(
-        doc_md="Makes the version live, if a person approved it, the run forces it, or the gate accepted it.",
-        trigger_rule="none_failed",
-    )
-    def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str, Any] | None) -> int:
-        from include.lore.evaluation.verdict import Verdict
-
-        versions = open_index()
-        verdict = Verdict.from_json(judged) if judged else None
-        forced = get_current_context()["params"]["force"]
-        if versions.one(number).role == "live":  # a try that was cut off had come this far
-            return number
-        if approval:
-            log.info("Approved by %s.", (approval["responded_by_user"] or {}).get("name"))
-        if approval or forced:
-            said = f"was {verdict.decision}" if verdict else "was not judged"
-            log.info("The gate does not decide; the version %s.", said)
-        versions.promote(number, verdict, force=bool(approval or forced))
-        log.info("Version %d is live.", number)
-        return number
-
     verdict: Any = judge(version)
     approve = Approval(
         task_id="approve",
@@ -85,6 +42,59 @@ def judge_and_promote(version: Any) -> None:
     approval: Any = approve.output
     promoted: Any = promote(version, verdict, approval)
     settings_fit(promoted)
+
+
+@task(
+    doc_md="Compares the version with the live one by the question set; its log is the report.",
+    show_return_value_in_logs=False,
+)
+def judge(number: int) -> dict[str, Any] | None:
+    from include.lore.evaluation.gate_report import report_lines
+
+    context = get_current_context()
+    settings = settings_of_run(context["params"])
+    versions = open_index(settings)
+    verdict = None
+    if settings.questions is None:
+        log.warning("No question set is named: the version is not judged.")
+    else:
+        verdict = versions.judge(number, listener=log_progress("questions asked"))
+        for line in report_lines(verdict):
+            log.info("%s", line)
+    standing = versions.one(number)
+    context["ti"].xcom_push(key="report", value=approval_page(standing, verdict))
+    return {**shortened(verdict), "against": standing.version.scores["against"]} if verdict else None
+
+
+# none_failed: `approve` is skipped where nobody is asked; a person who rejects skips this task by name.
+@task(
+    doc_md="Makes the version live, if a person approved it, the run forces it, or the gate accepted it.",
+    trigger_rule="none_failed",
+)
+def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str, Any] | None) -> int:
+    from include.lore.evaluation.verdict import Verdict
+
+    versions = open_index()
+    verdict = Verdict.from_json(judged) if judged else None
+    forced = get_current_context()["params"]["force"]
+    if versions.one(number).role == "live":  # a try that was cut off had come this far
+        return number
+    if judged and not forced and versions.one(judged["against"]).role != "live":
+        raise GateError(
+            f"Version {number} was judged against version {judged['against']}, which is not live any more; nothing "
+            "was changed.",
+            remedy="Trigger promote_version, which judges it anew.",
+        )
+    if approval and approval["chosen_options"] != [Approval.APPROVE]:
+        raise AirflowSkipException("A person rejected it.")  # where somebody runs this task by hand all the same
+    if approval:
+        log.info("Approved by %s.", (approval["responded_by_user"] or {}).get("name"))
+    if approval or forced:
+        said = f"was {verdict.decision}" if verdict else "was not judged"
+        log.info("The gate does not decide; the version %s.", said)
+    versions.promote(number, verdict, force=bool(approval or forced))
+    log.info("Version %d is live.", number)
+    return number
 
 
 class Approval(ApprovalOperator):
