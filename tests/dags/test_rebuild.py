@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from include.lore.errors import ConfigurationError, GateError
+from include.lore.evaluation.verdict import Figures, LeftOut, Outcome, Verdict
 from include.lore.evaluation.versions import IndexVersions
 from include.lore.orchestration.localrun import LocalRun
 from include.lore.settings import load_settings
@@ -136,6 +138,22 @@ def test_without_a_question_set_only_a_person_or_force_promotes(lore: Lore, monk
         assert lore.run("rebuild", chunk_characters=300, ask_a_person=True).succeeded
     assert "Not judged" in asked.requests[0][1]
     assert lore.roles == {1: "previous", 2: "live"}
+
+
+def test_what_is_handed_on_of_a_verdict_stays_small(project: Project) -> None:
+    from include.lore.orchestration.promotion import shortened
+
+    figures = Figures(0.5, 0.5, 0.5, 10.0, 1.0)
+    outcomes = tuple(Outcome(f"q{number}", "Why?", ("a",), 0.5, number / 1000, 1, 1, 1.0) for number in range(1001))
+    left_out = tuple(LeftOut(f"l{number}", "Why?", ("b",)) for number in range(200))
+    verdict = Verdict(
+        "refused", "set", 0.03, -0.1, -0.2, -0.05, 0.95, 10_000, 1.0, figures, figures, outcomes, None, left_out
+    )
+    handed_on = Verdict.from_json(json.loads(json.dumps(shortened(verdict))))
+    assert handed_on.worse == verdict.worse[:50]
+    assert handed_on.better == verdict.better[:50]
+    assert len(handed_on.left_out) == 50
+    assert (handed_on.decision, handed_on.difference) == ("refused", -0.1)
 
 
 def test_a_person_reads_the_report_and_approves(lore: Lore) -> None:
