@@ -41,16 +41,16 @@ def test_an_unknown_name_names_the_nearest():
 )
 def test_a_value_that_does_not_fit_is_named_but_not_repeated(name, value):
     with pytest.raises(ConfigurationError, match=name) as caught:
-        load_settings({name: value, "LORE_OPENAI_API_KEY": "sk-secret"})
-    assert "sk-secret" not in f"{caught.value!r}{caught.value}"
+        load_settings({name: value, "LORE_OPENAI_API_KEY": "sk-hidden"})
+    assert "sk-hidden" not in f"{caught.value!r}{caught.value}"
     assert value not in str(caught.value)
 
 
 def test_keys_do_not_show(folder):
-    (folder / ".env").write_text("GITHUB_TOKEN=ghp-secret\n")
-    settings = load_settings({"LORE_OPENAI_API_KEY": "sk-secret"})
+    (folder / ".env").write_text("GITHUB_TOKEN=ghp-hidden\n")
+    settings = load_settings({"LORE_OPENAI_API_KEY": "sk-hidden"})
     assert settings.github_token is not None
-    assert "secret" not in f"{settings!r}{settings}{settings.model_dump()}{settings.model_dump_json()}"
+    assert "hidden" not in f"{settings!r}{settings}{settings.model_dump()}{settings.model_dump_json()}"
 
 
 def test_a_file_that_cannot_be_read_is_named(folder):
