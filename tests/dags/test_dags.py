@@ -172,7 +172,11 @@ def test_connections_go_before_the_environment(project: Project, monkeypatch: py
         ),
     )
     monkeypatch.setenv("AIRFLOW_CONN_GITHUB_DEFAULT", json.dumps({"conn_type": "generic", "host": "ghe.example.com"}))
+    slack = {"conn_type": "slack", "password": "from-slack", "host": "https://not.read.example.com"}
+    monkeypatch.setenv("AIRFLOW_CONN_SLACK_API_DEFAULT", json.dumps(slack))
     settings = settings_in_airflow()
+    assert settings.slack_token is not None
+    assert settings.slack_token.get_secret_value() == "from-slack"
     assert settings.openai_api_key is not None
     assert settings.openai_api_key.get_secret_value() == "from-airflow"
     assert settings.openai_base_url == "http://127.0.0.1:1/v1"

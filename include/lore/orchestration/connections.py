@@ -1,10 +1,11 @@
 """Settings inside an Airflow task: the environment's `LORE_…` variables, below the connections that Airflow holds.
 
-| connection       | password | host, or `base_url` in extra |
-| ---------------- | -------- | ---------------------------- |
-| `openai_default` | API key  | any OpenAI-compatible server |
-| `cohere_default` | API key  | another address of the API   |
-| `github_default` | token    | GitHub's API, or Enterprise  |
+| connection          | password  | host, or `base_url` in extra |
+| ------------------- | --------- | ---------------------------- |
+| `openai_default`    | API key   | any OpenAI-compatible server |
+| `cohere_default`    | API key   | another address of the API   |
+| `github_default`    | token     | GitHub's API, or Enterprise  |
+| `slack_api_default` | bot token | is not read                  |
 
 `weaviate_default` is read as Airflow's own Weaviate provider writes it: host, port, and in extra `http_secure`,
 `grpc_host`, `grpc_port`, `additional_headers` and the API key as `token` or `api_key`; the password does too.
@@ -33,7 +34,9 @@ CONNECTIONS = {
     "openai_default": ("openai_api_key", "openai_base_url"),
     "cohere_default": ("cohere_api_key", "cohere_base_url"),
     "github_default": ("github_token", "github_base_url"),
+    "slack_api_default": ("slack_token", None),
 }
+"""Connection → the settings that its password and its address are."""
 
 
 def settings_in_airflow() -> Settings:
@@ -53,7 +56,7 @@ def _overrides() -> Iterator[tuple[str, str]]:
             continue
         if connection.password:
             yield key_field, connection.password
-        if url := _base_url(connection):
+        if url_field and (url := _base_url(connection)):
             yield url_field, url
 
 
