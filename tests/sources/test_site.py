@@ -92,6 +92,14 @@ def test_a_date_will_do_where_there_is_no_etag():
         assert site.paths(304) == ["/"]
 
 
+def test_a_server_without_validators_sends_bodies_again_and_nothing_is_given_twice():
+    with SiteServer({path: replace(resource, etag=False) for path, resource in linked_site().items()}) as site:
+        _, cursor = read(source_of(site))
+        site.requests.clear()
+        assert documents(source_of(site), cursor) == {}
+        assert len(site.bodies()) == 131
+
+
 def test_an_edit_an_addition_and_a_deletion():
     with SiteServer(linked_site()) as site:
         _, cursor = read(source_of(site))
@@ -148,6 +156,17 @@ def test_a_cut_run_goes_on_where_it_was():
         rest = list(source_of(site).read(first.cursor))
         assert len(site.bodies()) == 131 - done
         assert len({*ids([first]), *ids(rest)}) == 131
+
+
+def test_a_cut_run_goes_on_to_where_redirects_led():
+    pages = {f"/{number}": page(f"Page {number}") for number in range(60)}
+    with SiteServer(pages | {"/old": redirect("/new"), "/new": page("New")}) as site:
+        site.pages["/sitemap.xml"] = sitemap(f"{site.url}/old", *(site.url + path for path in pages))
+        batches = source_of(site).read(None)
+        first = next(batches)
+        batches.close()
+        assert "/new" not in site.paths()
+        assert "/new" in keys(source_of(site), first.cursor)
 
 
 def test_a_run_that_was_cut_long_ago_begins_anew():
@@ -372,6 +391,16 @@ def test_markdown_twins_are_read_instead_of_pages():
         del site.pages["/a.md"]
         again = documents(source_of(site, markdown_twins=True), cursor)
         assert {key: one.format for key, one in again.items()} == {"/a": "html"}
+
+
+def test_the_date_of_a_twin_is_not_that_of_the_page():
+    dated = {"Last-Modified": "Wed, 01 May 2024 10:00:00 GMT"}
+    twin = replace(text("# A as Markdown", "text/markdown"), etag=False, headers=dated)
+    with SiteServer({"/": replace(page("A"), etag=False, headers=dated), "/index.md": twin}) as site:
+        found, cursor = read(source_of(site, markdown_twins=True))
+        assert found["/"].format == "markdown"
+        del site.pages["/index.md"]
+        assert documents(source_of(site, markdown_twins=True), cursor)["/"].format == "html"
 
 
 def test_llms_txt_lists_the_pages():

@@ -254,7 +254,7 @@ def test_packed_sitemaps_and_indexes_that_circle():
 BILLION_LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE urlset [<!ENTITY a "aaaaaaaaaa">
 <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
 <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;"><!ENTITY d "&c;&c;&c;&c;&c;&c;&c;&c;"><!ENTITY f SYSTEM "file:///etc/passwd">]>
-<urlset><url><loc>URL/a</loc></url><url><loc>URL/&d;&f;</loc></url></urlset>"""
+<urlset><url><loc>URL/a</loc></url><url><loc>URL/b&a;</loc></url><url><loc>URL/&d;&f;</loc></url></urlset>"""
 
 
 def test_entities_of_a_sitemap_are_not_expanded():
