@@ -9,7 +9,7 @@ import string
 import zlib
 from collections.abc import Callable, Iterator
 
-__all__ = ["FALSE_CASES", "true_cases"]
+__all__ = ["FALSE_CASES", "Maker", "checked", "true_cases"]
 
 LOWER = string.ascii_lowercase
 UPPER = string.ascii_uppercase
@@ -34,6 +34,15 @@ CONTEXTS = (
 """Where a token stands that needs no name."""
 
 
+def checked(body: str) -> str:
+    """The characters followed by their CRC-32 in six digits of base 62."""
+    number, digits = zlib.crc32(body.encode()), ""
+    while number:
+        number, digit = divmod(number, 62)
+        digits = BASE62[digit] + digits
+    return body + digits.rjust(6, "0")
+
+
 class Maker:
     """Random strings, the same ones in every run."""
 
@@ -51,12 +60,7 @@ class Maker:
 
     def checked(self) -> str:
         """30 random characters and their check digits, as in tokens of GitHub and npm."""
-        body = self.of(ALNUM, 30)
-        number, digits = zlib.crc32(body.encode()), ""
-        while number:
-            number, digit = divmod(number, 62)
-            digits = BASE62[digit] + digits
-        return body + digits.rjust(6, "0")
+        return checked(self.of(ALNUM, 30))
 
     def jwt(self) -> str:
         parts = ({"alg": "RS256", "kid": self.of(HEX, 8)}, {"sub": self.of(ALNUM, 10), "iat": 1700000000})

@@ -32,6 +32,9 @@ PASSWORDS = ("password", "passwd", "passphrase", "pwd")
 NAMES = (*PASSWORDS, "secret", "token", "credential", "key")
 """What names of secrets contain, in lower case; a key only after one of `KEY_OF`."""
 
+NAMED = re.compile(r"passw|passphrase|pwd[=:]|secret|token|credential|[_-]key", re.IGNORECASE)
+"""In a value it means that the value is a name, or holds another assignment, which is looked at by itself."""
+
 KEY_OF = re.compile(
     r"(?:api|access|private|auth|account|signing|encryption|fernet|master|secret|service|shared|storage|app|client)[_-]?\Z"
 )
@@ -119,9 +122,10 @@ def _by_rules(text: str, lowered: str) -> Iterator[Span]:
             while place >= 0:
                 after = place + len(literal)
                 match = rule.pattern.match(text, max(0, place - rule.back))
-                if match and rule.accepts(match):
-                    yield Span(*match.span("secret"), rule.kind)
+                if match:
                     after = max(after, match.end())
+                    if rule.accepts(match):
+                        yield Span(*match.span("secret"), rule.kind)
                 place = where.find(literal, after)
     if "discord" in lowered:  # these have no beginning of their own, so their maker must be named somewhere
         for match in DISCORD.finditer(text):
@@ -261,7 +265,7 @@ def _value(match: re.Match[str], before: str, name: str) -> tuple[int, int] | No
     option = re.search(r"--[\w-]*\Z", before) is not None
     if (match["sign"].isspace() and not option) or NO_SECRET_BEFORE.search(before):
         return None
-    if NO_SECRET_AFTER.match(match["suffix"].lower()):
+    if NO_SECRET_AFTER.match(match["suffix"].lower()) or NAMED.search(value):
         return None
     random = TOKEN.fullmatch(value) is not None and looks_random(value)
     if name in PASSWORDS:

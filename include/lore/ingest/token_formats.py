@@ -41,9 +41,9 @@ TOKEN_FORMATS: tuple[tuple[str, str, str], ...] = (
     ("Google access token", "ya29.", r"[\w.-]{30,1000}"),
     ("Google refresh token", "1//0", r"[\w-]{40,200}"),
     ("Anthropic key", "sk-ant-", r"[a-z]{2,10}\d\d-[\w-]{40,200}"),
-    ("OpenAI key", "sk-proj-", r"[\w-]{40,250}"),
-    ("OpenAI key", "sk-svcacct-", r"[\w-]{40,250}"),
-    ("OpenAI key", "sk-admin-", r"[\w-]{40,250}"),
+    ("OpenAI key", "sk-proj-", r"(?=[\w-]{0,60}\d)[\w-]{40,250}"),
+    ("OpenAI key", "sk-svcacct-", r"(?=[\w-]{0,60}\d)[\w-]{40,250}"),
+    ("OpenAI key", "sk-admin-", r"(?=[\w-]{0,60}\d)[\w-]{40,250}"),
     ("API key", "sk-or-v1-", r"[0-9a-f]{64}"),
     ("API key", "sk-lf-", r"[0-9a-f]{8}-[0-9a-f-]{27}"),
     ("API key", "sk-", r"[A-Za-z0-9]{32,128}"),  # OpenAI's older keys, and servers that speak its protocol
