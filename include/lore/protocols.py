@@ -148,12 +148,15 @@ class Store(Index, Protocol):
         """Remove from this version alone what it holds of those of these documents that are not kept."""
         ...
 
-    def kept(self, source_id: str | None = None) -> dict[str, str]:
-        """Document id → fingerprint of the documents that are kept, for one source or for all."""
+    def kept(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
+        """Document id → fingerprint of the documents that are kept, for one source or for all; with `ids`, of these."""
         ...
 
-    def fingerprints(self, source_id: str | None = None) -> dict[str, str]:
-        """Document id → fingerprint that this version's chunks were made at; "" where the write was cut off."""
+    def fingerprints(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
+        """Document id → fingerprint that this version's chunks were made at; "" where the write was cut off.
+
+        For one source or for all; with `ids`, of these.
+        """
         ...
 
     def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:

@@ -584,6 +584,9 @@ class StoreContract:
         whole = make_entry("a", ["a, whole"])
         assert second.replace_chunks([whole, make_entry("b", ["b"], fingerprint="older"), make_entry("x", ["x"])]) == 1
         assert second.fingerprints("fake") == second.fingerprints() == {"fake:a": "1"}
+        assert second.fingerprints(ids=["fake:b", "fake:a", "fake:x", "fake:a"]) == {"fake:a": "1"}
+        assert second.kept("fake", ids=["fake:b", "fake:x"]) == second.kept(ids=["fake:b"]) == {"fake:b": "1"}
+        assert second.kept("other", ids=["fake:b"]) == second.kept(ids=[]) == {}
         assert second.fingerprints("other") == {}
         assert second.chunks("fake:a") == list(whole.chunks)
         assert second.chunk_ids(["fake:a", "fake:b"]) == {"fake:a": [whole.chunks[0].id]}

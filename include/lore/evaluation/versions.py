@@ -273,12 +273,10 @@ class IndexVersions:
         embedder = self._embedder(self._settings)
         recipe = make_recipe(self._settings, embedder, make_splitter(self._settings, embedder))
         held = self._version(number).recipe
-        return (held.embedder, held.dimensions, held.splitter, held.strategy) == (
-            recipe.embedder,
-            recipe.dimensions,
-            recipe.splitter,
-            recipe.strategy,
-        )
+        return (
+            (held.embedder, held.dimensions, held.splitter, held.strategy)
+            == (recipe.embedder, recipe.dimensions, recipe.splitter, recipe.strategy)
+        ) and _layout(held) == _layout(recipe)
 
     def prune(self, numbers: Sequence[int] = ()) -> list[int]:
         """Remove versions, and return which: those named, else all that were live and are not the live or the last one.
@@ -293,6 +291,11 @@ class IndexVersions:
         for number in chosen:
             self._versions.drop(number)
         return list(chosen)
+
+
+def _layout(recipe: Recipe) -> Mapping[str, Any]:
+    """How a server is to lay the version out: a writer with other settings than these is refused."""
+    return {name: value for name, value in recipe.choices.items() if name.startswith("weaviate_")}
 
 
 def _same(version: IndexVersion, recipe: Recipe, schema: int) -> bool:

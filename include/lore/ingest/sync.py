@@ -171,13 +171,14 @@ class Sync:
         started = time.monotonic()
         writer = EntryWriter(self._store, self._embedder)
         manifest = Staging.manifest_of(shard)
-        known = self._store.fingerprints(self._source.id)
+        documents = list(_last_states(shard, manifest))
+        known = self._store.fingerprints(self._source.id, ids=[document.id for document in documents])
         counts = {"new": 0, "changed": 0, "unchanged": 0}
         failures: list[Failure] = []
         done = sum(report.documents for report in before)
         chunks = sum(report.chunks for report in before)
         with self._remembering_failure():
-            for document in _last_states(shard, manifest):
+            for document in documents:
                 mark = fingerprint(document, self._recipe)
                 if known.get(document.id) == mark:
                     counts["unchanged"] += 1

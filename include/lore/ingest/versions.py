@@ -82,9 +82,8 @@ class VersionBuilder:
         started = monotonic()
         writer = EntryWriter(self.store, self._embedder, write=self.store.replace_chunks, relatives=self._relatives)
         removed = done = 0
-        wanted = None if ids is None else set(ids)
         for _ in range(PASSES):
-            changed, gone = self._differences(source_id, wanted, part)
+            changed, gone = self._differences(source_id, ids, part)
             if not changed and not gone:
                 return BuildReport(
                     version=self.version.number,
@@ -111,18 +110,18 @@ class VersionBuilder:
         )
 
     def _differences(
-        self, source_id: str | None, ids: set[str] | None, part: tuple[int, int] | None = None
+        self, source_id: str | None, ids: Sequence[str] | None, part: tuple[int, int] | None = None
     ) -> tuple[dict[str, str], list[str]]:
         """The documents to be written, with the fingerprint that each is kept at, and the ids of those to be removed.
 
         Fingerprints are read before the documents are: text that is newer than its fingerprint is left out by
         `replace_chunks`, while an older text under a newer fingerprint would pass for it.
         """
-        held = self.store.fingerprints(source_id)
-        kept = self.store.kept(source_id)
+        held = self.store.fingerprints(source_id, ids=ids)
+        kept = self.store.kept(source_id, ids=ids)
 
         def mine(name: str) -> bool:
-            return (ids is None or name in ids) and (part is None or part_of(name, part))
+            return part is None or part_of(name, part)
 
         changed = {name: mark for name, mark in kept.items() if held.get(name) != mark and mine(name)}
         return changed, [name for name in held if name not in kept and mine(name)]

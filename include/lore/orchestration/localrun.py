@@ -63,6 +63,7 @@ class LocalAirflow:
 
     def __init__(self, bag: DagBag) -> None:
         self._bag = bag
+        self._defaults: dict[str, dict[str, Any]] = {}
 
     @classmethod
     def start(
@@ -115,6 +116,8 @@ class LocalAirflow:
     def run(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> LocalRun:
         """Run a DAG to its end with `conf` as its params. A failed task is in the result, it is not raised."""
         dag = self.dag(dag_id)
+        # Airflow sets a run's params on the DAG that all runs of this process share.
+        defaults = self._defaults.setdefault(dag_id, dict(dag.params.dump()))
         errors: dict[str, BaseException] = {}
 
         def remember(context: Mapping[str, Any]) -> None:
@@ -126,7 +129,7 @@ class LocalAirflow:
             target["on_failure_callback"] = [remember]
         started = time.perf_counter()
         with _without_gc():
-            run = dag.test(run_conf=dict(conf or {}))
+            run = dag.test(run_conf={**defaults, **(conf or {})})
         return _result(run, errors, time.perf_counter() - started)
 
 

@@ -21,7 +21,7 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from include.lore.errors import ConfigurationError, LoreError, StoreError
-from include.lore.stores import schema
+from include.lore.stores import lance_memory, schema
 from include.lore.stores.lance_readers import LanceReaders
 from include.lore.stores.manifest import Manifest
 from include.lore.types import IndexVersion, Recipe
@@ -129,6 +129,7 @@ class LanceFolder:
 
     def _connect(self, *, following: bool = True) -> DBConnection:
         """A connection whose tables look for newer commits before each read, or stay where they are."""
+        lance_memory.prepare()
         import lancedb
 
         return lancedb.connect(str(self.path), read_consistency_interval=timedelta(0) if following else None)
@@ -154,6 +155,7 @@ class LanceFolder:
                 yield
             finally:
                 lock.release()
+                lance_memory.release()
 
     def make(self, recipe: Recipe) -> Manifest:
         """A new index with its first version; call it while writing. What a killed maker left is completed."""

@@ -134,21 +134,26 @@ class LanceStore:
             chunks = tables.chunks.count_rows(where or NOT_BLANK)
             return Counts(len(recorded), chunks, pc.sum(recorded).as_py() or 0)
 
-    def kept(self, source_id: str | None = None) -> dict[str, str]:
+    def kept(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
         """See `Store.kept`."""
         tables = self._tables()
-        return self._fingerprints(tables.documents, source_id) if tables else {}
+        return self._fingerprints(tables.documents, source_id, ids) if tables else {}
 
-    def fingerprints(self, source_id: str | None = None) -> dict[str, str]:
+    def fingerprints(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
         """See `Store.fingerprints`."""
         tables = self._tables()
-        return self._fingerprints(tables.marks, source_id) if tables else {}
+        return self._fingerprints(tables.marks, source_id, ids) if tables else {}
 
-    def _fingerprints(self, table: Table, source_id: str | None) -> dict[str, str]:
-        where = None if source_id is None else schema.is_in("source_id", [source_id])
-        with self._folder.errors("read"):
-            rows = select(table, ["id", "fingerprint"], where)
-        return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
+    def _fingerprints(self, table: Table, source_id: str | None, ids: Sequence[str] | None) -> dict[str, str]:
+        of_source = [] if source_id is None else [schema.is_in("source_id", [source_id])]
+        pieces = [None] if ids is None else schema.slices(list(dict.fromkeys(ids)), IDS_IN_A_CONDITION)
+        found: dict[str, str] = {}
+        for piece in pieces:
+            where = [*of_source, *([] if piece is None else [schema.is_in("id", piece)])]
+            with self._folder.errors("read"):
+                rows = select(table, ["id", "fingerprint"], " AND ".join(where) or None)
+            found.update(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
+        return found
 
     def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:
         """See `Store.vectors_for`."""

@@ -158,17 +158,17 @@ class WeaviateStore:
             held = self._read()
             return weaviate_read.count(held, source_id) if held else Counts(0, 0, 0)
 
-    def kept(self, source_id: str | None = None) -> dict[str, str]:
+    def kept(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
         """See `Store.kept`."""
         with self._errors("read"):
             held = self._read()
-            return weaviate_read.fingerprints(held.documents, source_id) if held else {}
+            return weaviate_read.fingerprints(held.documents, source_id, ids) if held else {}
 
-    def fingerprints(self, source_id: str | None = None) -> dict[str, str]:
+    def fingerprints(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
         """See `Store.fingerprints`."""
         with self._errors("read"):
             held = self._read()
-            return weaviate_read.fingerprints(held.marks, source_id) if held else {}
+            return weaviate_read.fingerprints(held.marks, source_id, ids) if held else {}
 
     def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:
         """See `Store.vectors_for`."""

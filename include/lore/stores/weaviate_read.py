@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from include.lore.stores.schema import clean, slices
-from include.lore.stores.weaviate_rows import IDS_IN_A_CONDITION, PAGE, at_once, equal, read
+from include.lore.stores.weaviate_rows import IDS_IN_A_CONDITION, PAGE, at_once, by_ids, equal, read
 from include.lore.stores.weaviate_schema import VECTOR_NAME, key_of
 from include.lore.types import Counts
 
@@ -32,9 +32,15 @@ def count(held: Collections, source_id: str | None) -> Counts:
     return Counts(marks.total_count or 0, chunks.total_count or 0, int(total or 0))
 
 
-def fingerprints(collection: Collection, source_id: str | None) -> dict[str, str]:
-    """Document id → fingerprint of the documents or of the marks, for one source or for all."""
-    rows = source_rows(collection, source_id, ["document_id", "source_id", "fingerprint"])
+def fingerprints(collection: Collection, source_id: str | None, ids: Sequence[str] | None) -> dict[str, str]:
+    """Document id → fingerprint of the documents or of the marks: for one source or for all, or of these `ids`."""
+    properties = ["document_id", "source_id", "fingerprint"]
+    if ids is None:
+        rows = source_rows(collection, source_id, properties)
+    else:
+        wanted = None if source_id is None else clean(source_id)
+        of_these = by_ids(collection, [key_of(name) for name in dict.fromkeys(ids)], properties)
+        rows = (row for row in of_these if wanted in (None, row.properties["source_id"]))
     return {row.properties["document_id"]: row.properties.get("fingerprint") or "" for row in rows}
 
 
