@@ -295,6 +295,7 @@ The token bucket refills 10 times a second.
 tokens: 12,345 in, 678 out
 token_url: https://auth.corp.io/realms/airflow-2024/protocol/openid-connect/token
 access_key = "my_access_key"
+api_key: vault/secret/a1b2c3d4e5f6/value
 api_key: YOUR_API_KEY
 api_key = "your-api-key-goes-here"
 x-api-key: 00000000-0000-0000-0000-000000000000

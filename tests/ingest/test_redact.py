@@ -10,6 +10,7 @@ import pytest
 
 from include.lore.convert import convert
 from include.lore.errors import ConversionError, SourceError
+from include.lore.ingest.baseline import Baseline
 from include.lore.ingest.fingerprint import fingerprint, recipe_of
 from include.lore.ingest.redact import Redactor
 from include.lore.ingest.split import MarkdownSplitter
@@ -133,9 +134,11 @@ def test_every_part_of_a_document_is_redacted() -> None:
     assert REDACTOR.document(redacted) == redacted
 
 
-@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "gb18030"])
+@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "gb18030", "iso-2022-jp"])
 def test_bytes_of_text_are_redacted_in_every_charset(charset: str) -> None:
-    letters = "这是一个页面，有很多的字。" if charset == "gb18030" else "Grüße aus Köln"
+    letters = {"gb18030": "这是一个页面，有很多的字。", "iso-2022-jp": "これはページです。"}.get(
+        charset, "Grüße aus Köln"
+    )
     html = f'<meta charset="{charset}"><title>T</title><p>{letters} {TOKEN}</p>'
     page = make_document(text="", title="", format="html", data=html.encode(charset))
     redacted = REDACTOR.document(page)
@@ -244,7 +247,8 @@ def test_an_address_with_a_secret_is_one_document_through_all_syncs(tmp_path: Pa
     assert site.sync(FakeSource([Batch((first, second), cursor="1")])).run().new == 2
     again = site.sync(FakeSource([Batch((first, second), cursor="2")])).run()
     assert (again.unchanged, again.removed) == (2, 0)
-    assert site.sync(FakeSource([Batch((), deleted_ids=(first.id,))], listing=[second.id])).run().removed == 1
+    assert site.sync(FakeSource([Batch((), deleted_ids=(first.id,))], listing=[first.id, second.id])).run().removed == 1
+    assert site.sync(FakeSource([Batch((second,))], listing=[second.id])).run().removed == 0
 
 
 def test_another_setting_makes_documents_anew(tmp_path: Path) -> None:
@@ -272,6 +276,39 @@ def test_errors_of_a_source_are_remembered_without_secrets(tmp_path: Path) -> No
         assert state is not None
         assert "[redacted: password]@corp.io" in str(state.report)
         assert LOGIN not in str(state)
+
+
+def test_what_conversion_says_of_a_failure_is_redacted(tmp_path: Path) -> None:
+    def fails(page: Document) -> Document:
+        error = ConversionError if page.title == "known" else ValueError
+        raise error(f"https://u:{LOGIN}@corp.io/ is not included.")
+
+    site = Site(tmp_path)
+    pages = (make_document("a", title="known"), make_document("b", title="other"))
+    staging = str(tmp_path / "staging")
+    sync = Sync(
+        FakeSource([Batch(pages)]), site.store, site.embedder, site.splitter, fails, staging_uri=staging,
+        max_failed_share=1.0,
+    )  # fmt: skip
+    reasons = [failure.reason for failure in sync.run().failures]
+    assert len(reasons) == 2
+    assert all("https://u:[redacted: password]@corp.io/" in reason for reason in reasons)
+
+
+def test_a_baseline_of_another_setting_is_redacted_when_it_is_imported(tmp_path: Path) -> None:
+    open_site, closed_site = Site(tmp_path / "open"), Site(tmp_path / "closed")
+    pages = (make_document("a", f"The key is {TOKEN} today."), make_document("b", "No key"))
+    open_site.sync(FakeSource([Batch(pages, cursor="1")]), Redactor("none")).run()
+    baselines = [
+        Baseline(site.store, site.embedder, site.splitter, staging_uri=str(tmp_path / "staging"), redactor=redactor)
+        for site, redactor in ((open_site, Redactor("none")), (closed_site, REDACTOR))
+    ]
+    baselines[0].export(tmp_path / "file.parquet")
+    report = baselines[1].load(tmp_path / "file.parquet")
+    assert (report.same_converter, report.cursors, report.embedded_texts) == (False, (), 1)
+    assert TOKEN in open_site.everything()
+    assert TOKEN not in closed_site.everything()
+    assert "[redacted: GitHub token]" in closed_site.everything()
 
 
 def test_the_fingerprint_depends_on_what_is_redacted() -> None:
