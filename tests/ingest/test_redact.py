@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from include.lore.convert import convert
-from include.lore.errors import ConversionError, SourceError
+from include.lore.errors import ConversionError, LoreError, SourceError
 from include.lore.ingest.baseline import Baseline
 from include.lore.ingest.fingerprint import fingerprint, recipe_of
 from include.lore.ingest.redact import Redactor
@@ -82,6 +82,8 @@ def test_a_token_whose_check_digits_fit_is_one_whatever_it_holds() -> None:
     ("text", "expected"),
     [
         ("Ask anna.b+x@corp.de.", "Ask [redacted: e-mail address]."),
+        ("E-mail:anna@corp.de, FROM=bob@corp.de", "E-mail:[redacted: e-mail address], FROM=[redacted: e-mail address]"),
+        (r'"a\n@ray.remote\nanna@corp.de"', r'"a\n@ray.remote\n[redacted: e-mail address]"'),
         ("<mailto:anna@corp.co.uk>", "<mailto:[redacted: e-mail address]>"),
         ("Call +49 30 1234567, or +1 (415) 555-2671.", "Call [redacted: phone number], or [redacted: phone number]."),
         ("tel:+14155552671", "tel:[redacted: phone number]"),
@@ -269,6 +271,7 @@ def test_errors_of_a_source_are_remembered_without_secrets(tmp_path: Path) -> No
     site.sync(FakeSource([Batch((make_document(),), cursor="1")])).run()
     error = SourceError(f"https://u:{LOGIN}@corp.io/ did not answer.", remedy="Wait.", retryable=True)
     page = make_document("b", "# B\n\nmore")
+    batches: list[Batch | LoreError]
     for batches in ([Batch((page,), cursor="2"), error], [error]):
         with pytest.raises(SourceError):
             site.sync(FakeSource(batches)).run()

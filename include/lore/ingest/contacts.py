@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 __all__ = ["find_emails", "find_phones"]
 
-LOCAL = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+=^_{|}~-"
+LOCAL = string.ascii_letters + string.digits + "._+-"
+"""What people have before the @, of all that RFC 5322 allows: the rest are signs of code around it."""
+
 LONGEST_LOCAL = 64
 DOMAIN = re.compile(r"@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24})(?![\w-])")
 RESERVED = re.compile(r"(?:^|\.)(?:example(?:\.\w+)?|test|invalid|localhost)$", re.IGNORECASE)
 """Domains for examples (RFC 2606): nobody's address."""
+
+LOGIN = re.compile(r"://[^\s/@]*\Z")
+"""Before what is a password at a host, and no address."""
 
 PHONE = re.compile(r"\+[1-9](?:[ .\-\u00a0/]{0,2}\(?\d\)?){7,14}(?![\w-])")
 WITHIN = re.compile(r"[\w+]")
@@ -26,10 +32,13 @@ def find_emails(text: str) -> Iterator[tuple[int, int]]:
         if match := DOMAIN.match(text, place):
             after = match.end()
             before = text[max(0, place - LONGEST_LOCAL) : place]
-            local = before[len(before.rstrip(LOCAL)) :].lstrip(".!#$%&'*+=^_{|}~-")
+            local = before[len(before.rstrip(LOCAL)) :]
+            if before[: -len(local) or None].endswith("\\") and local[:1] in ("n", "r", "t"):  # of an escaped line end
+                local = local[1:]
+            local = local.lstrip("._+-")
             start = place - len(local)
-            is_login = local == "git" or text[max(0, start - 3) : start].endswith(("://", ":", "/"))
-            if local and not (is_login and not text.endswith("mailto:", 0, start)) and not RESERVED.search(match[1]):
+            is_login = local == "git" or LOGIN.search(text, max(0, start - 100), start)
+            if local and not is_login and not RESERVED.search(match[1]):
                 yield start, after
         place = text.find("@", after)
 
