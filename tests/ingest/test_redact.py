@@ -136,9 +136,11 @@ def test_every_part_of_a_document_is_redacted() -> None:
     assert REDACTOR.document(redacted) == redacted
 
 
-@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "gb18030", "iso-2022-jp"])
+@pytest.mark.parametrize(
+    "charset", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "gb18030", "iso-2022-jp", "hz"]
+)
 def test_bytes_of_text_are_redacted_in_every_charset(charset: str) -> None:
-    letters = {"gb18030": "这是一个页面，有很多的字。", "iso-2022-jp": "これはページです。"}.get(
+    letters = {"gb18030": "这是一个页面，有很多的字。", "iso-2022-jp": "これはページです。", "hz": "a~~b"}.get(
         charset, "Grüße aus Köln"
     )
     html = f'<meta charset="{charset}"><title>T</title><p>{letters} {TOKEN}</p>'
