@@ -2,7 +2,8 @@
 
     python -m bench.baseline [--megabytes 100,1000] [--store weaviate]
 
-Made-up pages of 20,000 characters, random unit vectors, the real store; export and import are processes of their own.
+Made-up pages of 20,000 characters, a passage each (so that it is the text that is large), random unit vectors, the real
+store; export and import are processes of their own.
 Prints JSON: for each size seconds and megabytes at the peak of both, and the size of the file.
 """
 
@@ -63,7 +64,7 @@ def _one_size(name: str, megabytes: int) -> dict[str, Any]:
 
 def measure(step: str, file: Path, megabytes: int) -> dict[str, float]:
     """One step in this process."""
-    settings, embedder, splitter = load_settings(), FreeEmbedder(), MarkdownSplitter(1_500)
+    settings, embedder, splitter = load_settings(), FreeEmbedder(), MarkdownSplitter(25_000)
     store = open_store(settings, embedder, splitter)
     started, more = time.perf_counter(), {}
     if step == "fill":

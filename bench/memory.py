@@ -1,8 +1,8 @@
 """Peak memory of a first sync, by the number of documents: it must not grow with the source.
 
-    python -m bench.memory [--sizes 5000,50000] [--store weaviate]
+    python -m bench.memory [--sizes 5000,50000] [--store weaviate] [--characters 2000] [--embedder local]
 
-Made-up pages of 2,000 characters in two chunks each, an embedder that costs nothing (random unit vectors), the real
+Made-up pages, an embedder that costs nothing (random unit vectors) or the local one, the real
 sync, splitter and store, in a process of its own for each size. Prints JSON: megabytes of the process at its peak,
 before anything is read and at the end, and the ratio of the last size to the first.
 """
@@ -26,9 +26,10 @@ import numpy as np
 from bench.scale_stores import STORES
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
+from include.lore.protocols import Embedder
 from include.lore.settings import load_settings
 from include.lore.types import Batch, Cursor, Document
-from include.lore.wiring import open_store
+from include.lore.wiring import make_embedder, open_store
 
 DIMENSIONS = 384
 DOCUMENTS_OF_A_BATCH = 50
@@ -44,6 +45,7 @@ class Pages:
     def __init__(self, count: int, *, characters: int = 2_000) -> None:
         self._count = count
         self._parts = max(1, round(characters / (len(PARAGRAPH) + 50)))
+        self._text = PARAGRAPH[: max(1, characters - 50)]
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
         """All pages, in batches."""
@@ -57,7 +59,7 @@ class Pages:
 
     def _page(self, number: int) -> Document:
         words = random.Random(number)
-        parts = (f"## Part {part}\n\nNumber {words.random()}. {PARAGRAPH}" for part in range(self._parts))
+        parts = (f"## Part {part}\n\nNumber {words.random()}. {self._text}" for part in range(self._parts))
         name = f"guide/page-{number:07d}"
         text = f"# Page {number}\n\n" + "\n\n".join(parts)
         return Document(f"pages:{name}.md", "pages", f"https://docs.example.com/{name}", f"Page {number}", text)
@@ -88,16 +90,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[5_000, 50_000])
     parser.add_argument("--store", choices=sorted(STORES), default="lancedb")
+    parser.add_argument("--characters", type=int, default=2_000)
+    parser.add_argument("--embedder", choices=("free", "local"), default="free")
     parser.add_argument("--documents", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.documents:
-        json.dump(measure(arguments.documents), sys.stdout)
+        pages = Pages(arguments.documents, characters=arguments.characters)
+        json.dump(measure(pages, FreeEmbedder() if arguments.embedder == "free" else None), sys.stdout)
         return
     figures = {}
     for size in arguments.sizes:
         with tempfile.TemporaryDirectory() as folder, STORES[arguments.store](Path(folder) / "index") as place:
             environment = os.environ | dict(place.environment) | {"LORE_STAGING_URI": str(Path(folder) / "staging")}
             command = [sys.executable, "-m", "bench.memory", "--documents", str(size)]
+            command += ["--characters", str(arguments.characters), "--embedder", arguments.embedder]
             run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
             figures[size] = json.loads(run.stdout)
     ratio = figures[arguments.sizes[-1]]["peak_mb"] / figures[arguments.sizes[0]]["peak_mb"]
@@ -105,14 +111,15 @@ def main() -> None:
     print()
 
 
-def measure(documents: int) -> dict[str, float]:
-    """One sync in this process."""
-    settings, embedder, splitter = load_settings(), FreeEmbedder(), MarkdownSplitter(1_024)
+def measure(pages: Pages, embedder: Embedder | None) -> dict[str, float]:
+    """One sync in this process, with the settings' own embedder where none is given."""
+    settings, splitter = load_settings(), MarkdownSplitter(1_024)
+    embedder = embedder or make_embedder(settings)
     store = open_store(settings, embedder, splitter)
     before, started = peak_megabytes(), time.perf_counter()
-    sync = Sync(Pages(documents), store, embedder, splitter, lambda page: page, staging_uri=settings.staging_uri)
+    sync = Sync(pages, store, embedder, splitter, lambda page: page, staging_uri=settings.staging_uri)
     report = sync.run()
-    assert report.new == documents, report
+    assert report.status == "ok", report
     return {
         "before_mb": round(before),
         "peak_mb": round(peak_megabytes()),

@@ -37,6 +37,8 @@ Signature: TypeAlias = tuple[int, int, int]
 
 STATE, DOCUMENTS = "state", "documents"
 LOCK_TIMEOUT = 300.0
+INDEX_CACHE, METADATA_CACHE = 64 * 1024 * 1024, 16 * 1024 * 1024
+"""For what writes and reads by key. LanceDB's own limits are gigabytes, which searches make use of and syncs do not."""
 MANIFEST_FILE = "manifest.json"
 LOCK_FILE = ".write.lock"
 CHUNK_FOLDER = re.compile(r"(?:chunks|marks)_(\d+)\.lance")
@@ -132,7 +134,10 @@ class LanceFolder:
         lance_memory.prepare()
         import lancedb
 
-        return lancedb.connect(str(self.path), read_consistency_interval=timedelta(0) if following else None)
+        if not following:
+            return lancedb.connect(str(self.path))
+        small = lancedb.Session(index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE)
+        return lancedb.connect(str(self.path), read_consistency_interval=timedelta(0), session=small)
 
     # ------------------------------------------------------------------------------------------------------ writing
 
