@@ -97,7 +97,7 @@ def test_the_index_of_the_docs_links_every_page(page: Path) -> None:
     assert page == index or page in linked
 
 
-@pytest.mark.parametrize("text", readme_yaml())
+@pytest.mark.parametrize("text", list(readme_yaml()))
 def test_a_yaml_example_of_the_readme_is_a_declaration(text: str, tmp_path: Path) -> None:
     file = tmp_path / "example.yaml"
     file.write_text(text, encoding="utf-8")
