@@ -383,6 +383,7 @@ def test_a_server_that_repeats_the_token_does_not_get_it_into_an_error(slack, fa
 
 def test_the_token_is_sent_in_its_header_and_is_in_no_log(slack, caplog):
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="httpx")
     slack.files["F1"] = b"text"
     file = {"id": "F1", "name": "a.txt", "mode": "hosted", "mimetype": "text/plain", "size": 4}
     slack.messages["C1"].append(say(90, "file", files=[file | {"url_private": f"{slack.origin}/files-pri/T1-F1/a"}]))
