@@ -38,10 +38,10 @@ class Metered:
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
 
-        def metered(*arguments: Any) -> Any:
+        def metered(*arguments: Any, **options: Any) -> Any:
             meter = Meter(self._server)
             try:
-                return method(*arguments)
+                return method(*arguments, **options)
             finally:
                 total = self.seconds.setdefault(name, {})
                 for key, value in meter.read(3).items():
