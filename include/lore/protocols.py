@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 
 Schema = TypeVar("Schema")
 
-__all__ = ["ChatModel", "Embedder", "Index", "Listable", "Reranker", "Source", "Splitter", "Store", "Versions"]
+__all__ = [
+    "ChatModel",
+    "Embedder",
+    "Index",
+    "Listable",
+    "Reranker",
+    "Rereadable",
+    "Source",
+    "Splitter",
+    "Store",
+    "Versions",
+]
 
 
 @runtime_checkable
@@ -46,6 +57,18 @@ class Listable(Protocol):
 
     def list_ids(self) -> Iterator[str]:
         """Yield the id of every document that exists now, each once. Raises SourceError when it cannot be complete."""
+        ...
+
+
+@runtime_checkable
+class Rereadable(Protocol):
+    """A source whose cursor knows its documents one by one, so that those that failed can be read again alone."""
+
+    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+        """The cursor from which a read gives these documents again, and else what changed since `cursor`.
+
+        None when one of them is not known to the cursor: then it must not be moved on.
+        """
         ...
 
 

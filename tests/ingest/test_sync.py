@@ -266,6 +266,23 @@ def test_what_another_converter_made_is_read_from_its_start(house: House) -> Non
     assert again.reads == [None]
 
 
+class RereadableSource(FakeSource):
+    """Its cursor can leave out documents by name."""
+
+    def without(self, cursor: str, document_ids: Sequence[str]) -> str | None:
+        return None if "fake:unknown" in document_ids else f"{cursor} without {' '.join(document_ids)}"
+
+
+@pytest.mark.parametrize(("failing", "cursor"), [("bad", "two without fake:bad"), ("unknown", "one")])
+def test_a_source_that_can_gives_only_what_failed_again(house: House, failing: str, cursor: str) -> None:
+    house.sync(source(*pages(30), cursor="one")).run()
+    documents = (*pages(31), make_document(failing, "UNREADABLE"))
+    assert house.sync(RereadableSource([Batch(documents, "two")])).run().status == "warning"
+    state = house.store.state("fake")
+    assert state is not None
+    assert state.cursor == cursor
+
+
 def test_an_emptied_index_is_filled_from_the_start(house: House) -> None:
     house.sync(source(*pages(2), cursor="one")).run()
     house.store.delete("fake", ["fake:p0", "fake:p1"])

@@ -15,7 +15,7 @@ from include.lore.ingest.sync import Sync
 from include.lore.stores.lancedb import LanceStore
 from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
-from tests.servers.site import Fault, SiteServer, links, page, redirect
+from tests.servers.site import Fault, Resource, SiteServer, links, page, redirect
 from tests.sources.sites import source_of
 
 COUNT = 120
@@ -67,6 +67,29 @@ def test_first_unchanged_and_changed(site, sync):
     assert sorted(site.bodies()) == ["/new", "/page-7"]
     assert counts(sync()) == (0, 0, 0, 0, 0)
     assert site.bodies() == []
+
+
+def test_only_what_failed_is_sent_again(site, store, sync):
+    site.pages["/page-5"] = Resource(b"no PDF at all", "application/pdf")
+    site.faults = [Fault("/page-77", status=500, times=99)]
+    first = sync()
+    assert (first.status, len(first.failures), first.new) == ("warning", 2, COUNT - 2)
+    again = sync()
+    assert (again.status, len(again.failures)) == ("warning", 2)
+    assert site.bodies() == ["/page-5"]
+    site.faults = []
+    site.pages["/page-5"] = page("Page 5, in HTML")
+    assert counts(sync()) == (2, 0, 0, 0, 0)
+    assert sorted(site.bodies()) == ["/page-5", "/page-77"]
+    assert store.count().documents == COUNT
+
+
+def test_pages_over_the_limit_come_once_it_is_raised(site, sync):
+    first = sync(max_pages=60)
+    assert (first.status, first.new) == ("warning", 60)
+    assert counts(sync(max_pages=60))[:3] == (0, 0, 60)
+    assert counts(sync())[:3] == (COUNT - 60, 0, 60)
+    assert counts(sync()) == (0, 0, 0, 0, 0)
 
 
 def test_a_sync_that_an_outage_cuts_goes_on_the_next_time(site, store, sync):

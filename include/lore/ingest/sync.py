@@ -21,7 +21,7 @@ from include.lore.ingest.report import Progress, ShardReport, SyncReport
 from include.lore.ingest.stage import Manifest, ShardWriter, Staging, alone
 from include.lore.ingest.versions import VersionBuilder
 from include.lore.ingest.write import EntryWriter
-from include.lore.protocols import Embedder, Listable, Source, Splitter, Store
+from include.lore.protocols import Embedder, Listable, Rereadable, Source, Splitter, Store
 from include.lore.types import Chunk, Cursor, Document, Failure, SourceState
 
 __all__ = ["Progress", "ShardReport", "Sync", "SyncReport"]
@@ -276,7 +276,7 @@ class Sync:
             seconds=round(spent + time.monotonic() - started, 3),
             reason=problem.message if problem else " ".join((_reason(failures), *notes)).strip(),
         )
-        self._remember(manifest, report, moved=not failures and trouble is None)
+        self._remember(report, self._reached(manifest, failures) if trouble is None else None)
         if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest
             Staging(self._staging_uri, self._source.id, manifest.run_id).remove()
         if problem:
@@ -340,12 +340,21 @@ class Sync:
             )
         return None
 
-    def _remember(self, manifest: Manifest, report: SyncReport, *, moved: bool) -> None:
+    def _reached(self, manifest: Manifest, failures: Sequence[Failure]) -> Cursor | None:
+        """The cursor from which nothing is missed that this run did not index; None where that is the one of before."""
+        if not failures:
+            return manifest.cursor
+        if manifest.cursor is None or not isinstance(self._source, Rereadable):
+            return None
+        return self._source.without(manifest.cursor, [failure.document_id for failure in failures])
+
+    def _remember(self, report: SyncReport, reached: Cursor | None) -> None:
         before = self._store.state(self._source.id)
+        moved = reached is not None or report.status == "ok"
         self._store.save_state(
             SourceState(
                 source_id=self._source.id,
-                cursor=manifest.cursor if moved else before.cursor if before else None,
+                cursor=reached if moved else before.cursor if before else None,
                 recipe=self._recipe if moved else before.recipe if before else "",
                 status=report.status,
                 synced_at=datetime.now(UTC),

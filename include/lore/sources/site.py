@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 
@@ -66,6 +66,16 @@ class SiteSource:
                 pass
             found, self._found = self._found, None
         yield from found or ()
+
+    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+        """See `Rereadable.without`. These pages are asked for without conditions.
+
+        A page beyond `max_pages` is unknown: what led to it must be read again, because links stand in bodies.
+        """
+        pages = Pages.from_cursor(cursor, self._selection(), self._scope.origin)
+        if pages is None or not pages.doubt(name.removeprefix(f"{self.id}:") for name in document_ids):
+            return None
+        return pages.to_cursor(self._selection(), self._scope.origin)
 
     def _pages(self, since: Cursor | None, now: float) -> Pages:
         """What is known at the start: the pages of the last round, or of one that goes on."""

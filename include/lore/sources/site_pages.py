@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -103,6 +103,14 @@ class Pages:
         """End the round: what was not asked for in it is forgotten, and the order is the same in every run."""
         self.entries = {key: replace(entry, done=False) for key, entry in sorted(self.entries.items()) if entry.done}
         self.started = None
+
+    def doubt(self, keys: Iterable[str]) -> bool:
+        """Forget the bodies of pages, so that they are sent again; False, and nothing forgotten, for an unknown one."""
+        wanted = set(keys)
+        if not wanted <= self.entries.keys():
+            return False
+        self.entries |= {key: replace(self.entries[key], validator="", digest="") for key in wanted}
+        return True
 
     def documents(self) -> Iterator[str]:
         """The keys of the pages that exist as documents, those that could not be read in this round included."""
