@@ -1,0 +1,114 @@
+"""The only place that chooses implementations: settings and declarations in, working parts out.
+
+Every import of an implementation is inside the function that needs it, so that a command loads only what it uses.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from include.lore.declarations import Declaration
+from include.lore.ingest.sync import Sync
+from include.lore.protocols import Embedder, Index, Store
+from include.lore.query.pipeline import Pipeline
+from include.lore.settings import Settings
+from include.lore.wiring.models import make_chat_model, make_embedder, make_reranker
+from include.lore.wiring.sources import make_source
+from include.lore.wiring.stores import (
+    make_builder,
+    make_builders,
+    make_recipe,
+    make_splitter,
+    open_store,
+    open_versions,
+    open_weaviate,
+    settings_of,
+    weaviate_server,
+    weaviate_versions,
+)
+
+if TYPE_CHECKING:
+    from include.lore.ingest.baseline import Baseline
+
+__all__ = [
+    "make_baseline",
+    "make_builder",
+    "make_builders",
+    "make_chat_model",
+    "make_embedder",
+    "make_pipeline",
+    "make_recipe",
+    "make_reranker",
+    "make_source",
+    "make_splitter",
+    "make_sync",
+    "open_store",
+    "open_versions",
+    "open_weaviate",
+    "settings_of",
+    "weaviate_server",
+    "weaviate_versions",
+]
+
+DISTRIBUTION = "lore-assistant"
+
+
+def make_sync(
+    declaration: Declaration, settings: Settings, *, store: Store | None = None, embedder: Embedder | None = None
+) -> Sync:
+    """One source's sync; pass `store` and `embedder` to share them between several."""
+    from include.lore.convert import convert
+    from include.lore.ingest.redact import Redactor
+
+    embedder = embedder or make_embedder(settings)
+    splitter = make_splitter(settings, embedder)
+    return Sync(
+        make_source(declaration, settings),
+        store or open_store(settings, embedder, splitter),
+        embedder,
+        splitter,
+        convert,
+        staging_uri=settings.staging_uri,
+        max_failed_share=declaration.max_failed_share,
+        max_removed_share=declaration.max_removed_share,
+        versions=partial(make_builders, settings, embedder),
+        redactor=Redactor(settings.redact),
+    )
+
+
+def make_baseline(settings: Settings) -> Baseline:
+    """What exports the index into a file, and imports one."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from include.lore.ingest.baseline import Baseline
+    from include.lore.ingest.redact import Redactor
+
+    try:
+        lore_version = version(DISTRIBUTION)
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        lore_version = "unknown"
+    embedder = make_embedder(settings)
+    splitter = make_splitter(settings, embedder)
+    return Baseline(
+        open_store(settings, embedder, splitter),
+        embedder,
+        splitter,
+        staging_uri=settings.staging_uri,
+        lore_version=lore_version,
+        redactor=Redactor(settings.redact),
+    )
+
+
+def make_pipeline(settings: Settings, *, index: Index | None = None, embedder: Embedder | None = None) -> Pipeline:
+    """The query pipeline over the index."""
+    embedder = embedder or make_embedder(settings)
+    return Pipeline(
+        index or open_store(settings, embedder),
+        embedder,
+        make_reranker(settings, embedder),
+        make_chat_model(settings),
+        alpha=settings.alpha,
+        retrieve_limit=settings.retrieve_limit,
+        rerank_limit=settings.rerank_limit,
+    )

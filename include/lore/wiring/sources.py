@@ -1,0 +1,107 @@
+"""Which source a declaration describes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from include.lore.declarations import (
+    Declaration,
+    DiscourseDeclaration,
+    FilesDeclaration,
+    GitHubIssuesDeclaration,
+    GitHubRepoDeclaration,
+    JsonApiDeclaration,
+    SiteDeclaration,
+    SlackDeclaration,
+    SlackExportDeclaration,
+    StackOverflowDeclaration,
+)
+from include.lore.protocols import Source
+from include.lore.settings import Settings
+from include.lore.wiring.secrets import secret
+
+if TYPE_CHECKING:
+    from include.lore.sources.github_http import GitHubAccess
+
+__all__ = ["make_source"]
+
+
+def make_source(declaration: Declaration, settings: Settings) -> Source:
+    """The source that a declaration describes; nothing is read yet."""
+    match declaration:
+        case FilesDeclaration():
+            from include.lore.sources.files import FilesSource
+
+            return FilesSource(declaration)
+        case SlackExportDeclaration():
+            from include.lore.sources.slack_export import SlackExportSource
+
+            return SlackExportSource(declaration)
+        case SlackDeclaration():
+            from include.lore.sources.slack import SlackSource
+
+            return SlackSource(
+                declaration,
+                token=secret(settings.slack_token),
+                timeout=settings.timeout_seconds,
+                max_retries=settings.max_retries,
+            )
+        case GitHubIssuesDeclaration():
+            from include.lore.sources.github_issues import GitHubIssuesSource
+
+            return GitHubIssuesSource(declaration, _github(declaration, settings))
+        case GitHubRepoDeclaration():
+            from include.lore.sources.github_repo import GitHubRepoSource
+
+            return GitHubRepoSource(declaration, _github(declaration, settings))
+        case SiteDeclaration():
+            from include.lore.sources.site import SiteSource
+
+            return SiteSource(declaration, timeout=settings.timeout_seconds, max_retries=settings.max_retries)
+        case StackOverflowDeclaration() | DiscourseDeclaration() | JsonApiDeclaration():
+            return _make_api_source(declaration, settings)
+
+
+def _make_api_source(
+    declaration: StackOverflowDeclaration | DiscourseDeclaration | JsonApiDeclaration, settings: Settings
+) -> Source:
+    from include.lore.sources.json_http import secrets_for
+    from include.lore.sources.retries import Retries
+
+    timeout, retries = settings.timeout_seconds, Retries(settings.max_retries)
+    if isinstance(declaration, DiscourseDeclaration):
+        from include.lore.sources.discourse import DiscourseSource
+
+        secrets = secrets_for(declaration.url, secret(settings.api_headers))
+        return DiscourseSource(declaration, secrets=secrets, timeout=timeout, retries=retries)
+    if isinstance(declaration, JsonApiDeclaration):
+        from include.lore.sources.json_api import JsonApiSource
+
+        secrets = secrets_for(declaration.url, secret(settings.api_headers))
+        return JsonApiSource(declaration, secrets=secrets, timeout=timeout, retries=retries)
+    if declaration.dump:
+        from include.lore.sources.stackoverflow_dump import StackOverflowDumpSource
+
+        return StackOverflowDumpSource(declaration)
+    from include.lore.sources.stackoverflow import StackOverflowSource
+    from include.lore.sources.stackoverflow_api import BASE_URL, StackExchangeAccess
+
+    key = secret(settings.stackexchange_key)
+    access = StackExchangeAccess(declaration.base_url or BASE_URL, key=key, timeout=timeout, retries=retries)
+    return StackOverflowSource(declaration, access=access)
+
+
+def _github(declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings) -> GitHubAccess:
+    """How to reach the repository: as a GitHub App where one is set, else with the token, else anonymously."""
+    from include.lore.sources.github_app import github_access
+
+    return github_access(
+        base_url=declaration.base_url or settings.github_base_url,
+        repository=declaration.repository,
+        token=secret(settings.github_token),
+        app_id=settings.github_app_id,
+        app_private_key=secret(settings.github_app_private_key),
+        app_installation_id=settings.github_app_installation_id,
+        timeout=settings.timeout_seconds,
+        max_retries=settings.max_retries,
+    )

@@ -1,0 +1,194 @@
+"""Where the index is, which of its versions the settings fit, and what brings a version up to date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from include.lore.errors import ConfigurationError, LoreError
+from include.lore.protocols import Embedder, Splitter, Store, Versions
+from include.lore.settings import Settings
+from include.lore.types import IndexVersion, Recipe
+from include.lore.wiring.models import make_embedder
+from include.lore.wiring.secrets import secret
+
+if TYPE_CHECKING:
+    from include.lore.ingest.versions import VersionBuilder
+    from include.lore.stores.weaviate import WeaviateStore
+    from include.lore.stores.weaviate_connection import WeaviateServer
+    from include.lore.stores.weaviate_schema import Shape
+    from include.lore.stores.weaviate_versions import WeaviateVersions
+
+__all__ = [
+    "make_builder",
+    "make_builders",
+    "make_recipe",
+    "make_splitter",
+    "open_store",
+    "open_versions",
+    "open_weaviate",
+    "settings_of",
+    "weaviate_server",
+    "weaviate_versions",
+]
+
+
+def make_splitter(settings: Settings, embedder: Embedder) -> Splitter:
+    """The splitter, with a budget from the settings or else from what the embedder reads."""
+    from include.lore.ingest.split import MarkdownSplitter
+
+    return MarkdownSplitter(settings.chunk_characters or MarkdownSplitter.budget_for(embedder))
+
+
+def make_recipe(settings: Settings, embedder: Embedder, splitter: Splitter | None) -> Recipe:
+    """How a version is made by these settings; without a splitter it is only read."""
+    choices: dict[str, str | int | float] = {"embedder": settings.embedder}
+    if settings.embedding_dimensions:
+        choices["embedding_dimensions"] = settings.embedding_dimensions
+    if settings.chunk_characters:
+        choices["chunk_characters"] = settings.chunk_characters
+    if settings.store == "weaviate":
+        choices["weaviate_replication_factor"] = settings.weaviate_replication_factor
+        choices["weaviate_vector_index"] = settings.weaviate_vector_index
+        choices["weaviate_quantization"] = settings.weaviate_quantization
+    return Recipe(embedder.name, embedder.dimensions, splitter.name if splitter else "", choices=choices)
+
+
+def open_store(settings: Settings, embedder: Embedder, splitter: Splitter | None = None) -> Store:
+    """The index, made on first use: the version that fits these settings. Without a splitter it can only be read.
+
+    Raises IndexMismatchError when there is an index and no version of it fits.
+    """
+    recipe = make_recipe(settings, embedder, splitter)
+    if settings.store == "weaviate":
+        return open_weaviate(settings, recipe)
+    from include.lore.stores.lancedb import LanceStore
+
+    return LanceStore(settings.index_uri, recipe)
+
+
+def open_versions(settings: Settings) -> Versions:
+    """The versions of the index, whatever the settings fit."""
+    if settings.store == "weaviate":
+        return weaviate_versions(settings)
+    from include.lore.stores.lance_versions import LanceVersions
+
+    return LanceVersions(settings.index_uri)
+
+
+def settings_of(settings: Settings, recipe: Recipe) -> Settings:
+    """The settings with what the recipe was made by."""
+    cleared = {"embedding_dimensions": None, "chunk_characters": None}
+    chosen = {name: value for name, value in recipe.choices.items() if name in Settings.model_fields}
+    return settings.model_copy(update=cleared | chosen)
+
+
+def make_builder(
+    settings: Settings, versions: Versions, version: IndexVersion, *, embedders: Sequence[Embedder] = ()
+) -> VersionBuilder:
+    """What brings a version up to date, with the splitter and embedder that its recipe names.
+
+    Those of `embedders` that are loaded already are used. Raises ConfigurationError when the splitter or embedder
+    cannot be had any more: the code or the settings moved on.
+    """
+    from include.lore.ingest.versions import VersionBuilder
+
+    recipe = version.recipe
+    own = settings_of(settings, recipe)
+    loaded = (one for one in embedders if (one.name, one.dimensions) == (recipe.embedder, recipe.dimensions))
+    embedder = next(loaded, None) or make_embedder(own)
+    splitter = make_splitter(own, embedder)
+    if (embedder.name, embedder.dimensions, splitter.name) != (recipe.embedder, recipe.dimensions, recipe.splitter):
+        raise ConfigurationError(
+            f"Version {version.number} was made by {recipe.splitter!r} and {recipe.embedder!r}; this Lore makes "
+            f"{splitter.name!r} and {embedder.name!r} of the same settings.",
+            remedy="Run `lore index build` to make a version that can be kept up to date, and promote it.",
+        )
+    relatives = [
+        versions.open(other.number)
+        for other in versions.all()
+        if other.number != version.number
+        and (other.recipe.embedder, other.recipe.dimensions, other.schema)
+        == (recipe.embedder, recipe.dimensions, version.schema)
+    ]
+    return VersionBuilder(version, versions.open(version.number), embedder, splitter, relatives=relatives)
+
+
+def make_builders(settings: Settings, embedder: Embedder) -> list[VersionBuilder | LoreError]:
+    """For each version of the index what brings it up to date, or why nothing can.
+
+    None where there is only one version, which is the one that a sync writes.
+    """
+    versions = open_versions(settings)
+    there = versions.all()
+    builders: list[VersionBuilder | LoreError] = []
+    for version in there if len(there) > 1 else ():
+        try:
+            builders.append(make_builder(settings, versions, version, embedders=[embedder]))
+        except LoreError as error:
+            builders.append(error)
+    return builders
+
+
+def weaviate_server(settings: Settings) -> WeaviateServer:
+    """The Weaviate server that the settings name. Raises ConfigurationError where they name none."""
+    from include.lore.stores.weaviate_connection import WeaviateServer
+
+    if not settings.weaviate_url:
+        raise ConfigurationError("LORE_STORE is weaviate, but no server is named.", remedy="Set LORE_WEAVIATE_URL.")
+    return WeaviateServer(
+        settings.weaviate_url,
+        grpc_host=settings.weaviate_grpc_host or "",
+        grpc_port=settings.weaviate_grpc_port,
+        api_key=secret(settings.weaviate_api_key),
+        headers=_headers(secret(settings.weaviate_headers)),
+        timeout=settings.timeout_seconds,
+    )
+
+
+def open_weaviate(settings: Settings, recipe: Recipe, number: int | None = None) -> WeaviateStore:
+    """The index on a Weaviate server, at the version that fits or the one of that number; raises what
+    `WeaviateStore` does.
+    """
+    from include.lore.stores.weaviate import WeaviateStore
+
+    return WeaviateStore(
+        weaviate_server(settings),
+        recipe,
+        number=number,
+        prefix=settings.weaviate_prefix,
+        shape=_weaviate_shape(settings),
+        title_weight=settings.weaviate_title_weight,
+    )
+
+
+def weaviate_versions(settings: Settings) -> WeaviateVersions:
+    """The versions of the index on a Weaviate server."""
+    from include.lore.stores.weaviate_versions import WeaviateVersions
+
+    return WeaviateVersions(
+        weaviate_server(settings),
+        prefix=settings.weaviate_prefix,
+        shape=_weaviate_shape(settings),
+        title_weight=settings.weaviate_title_weight,
+    )
+
+
+def _weaviate_shape(settings: Settings) -> Shape:
+    from include.lore.stores.weaviate_schema import Shape
+
+    return Shape(settings.weaviate_replication_factor, settings.weaviate_vector_index, settings.weaviate_quantization)
+
+
+def _headers(text: str | None) -> Mapping[str, str]:
+    """The headers in a JSON object; they may be secrets, so that the error does not repeat them."""
+    try:
+        headers = json.loads(text or "{}")
+    except ValueError:
+        headers = None
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise ConfigurationError(
+            "LORE_WEAVIATE_HEADERS is not a JSON object of texts.", remedy='Write it as {"Name": "value"}.'
+        )
+    return headers
