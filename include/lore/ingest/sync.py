@@ -14,8 +14,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from include.lore.errors import ConversionError, LoreError, RemovalFloorError, SourceError, StoreError, SyncError
+from include.lore.errors import ConversionError, LoreError, SourceError
 from include.lore.ingest.fingerprint import fingerprint, recipe_of
+from include.lore.ingest.reconcile import check_complete, problem_of, reason_of, vanished, verify
 from include.lore.ingest.redact import Redactor
 from include.lore.ingest.report import Progress, ShardReport, SyncReport
 from include.lore.ingest.stage import Manifest, ShardWriter, Staging, alone
@@ -25,9 +26,6 @@ from include.lore.protocols import Embedder, Listable, Rereadable, Source, Split
 from include.lore.types import Chunk, Cursor, Document, Failure, SourceState
 
 __all__ = ["Progress", "ShardReport", "Sync", "SyncReport"]
-
-VERIFY_TRIES = 5
-VERIFY_PAUSE_SECONDS = 0.3
 
 
 class Sync:
@@ -253,15 +251,16 @@ class Sync:
         removed = 0
         notes: tuple[str, ...] = tuple(note for report in reports for note in report.notes)
         try:
-            self._check_complete(manifest, reports)
-            removed = self._remove(manifest, force_removals)
+            check_complete(manifest, reports)
+            gone = vanished(manifest, self._max_removed_share, force=force_removals)
+            removed = self._store.delete(self._source.id, gone) if gone else 0
             written = [name for report in reports for name in report.indexed]
             notes = self._catch_up(written, last=True)
             self._store.optimize()
-            self._verify(reports)
+            verify(self._store, self._source.id, written)
         except LoreError as error:
             trouble = error
-        problem = trouble or self._problem(manifest, failures)
+        problem = trouble or problem_of(manifest, failures, self._store, self._max_failed_share)
         report = SyncReport(
             source_id=self._source.id,
             status="failed" if problem else "warning" if failures else "ok",
@@ -274,7 +273,7 @@ class Sync:
             embedding_calls=sum(report.embedding_calls for report in reports),
             embedded_texts=sum(report.embedded_texts for report in reports),
             seconds=round(spent + time.monotonic() - started, 3),
-            reason=problem.message if problem else " ".join((_reason(failures), *notes)).strip(),
+            reason=problem.message if problem else " ".join((reason_of(failures), *notes)).strip(),
         )
         self._remember(report, self._reached(manifest, failures) if trouble is None else None)
         if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest
@@ -282,63 +281,6 @@ class Sync:
         if problem:
             raise problem
         return report
-
-    def _check_complete(self, manifest: Manifest, reports: Sequence[ShardReport]) -> None:
-        """Refuse to end a run of which a part was skipped: the cursor would move past what was never indexed."""
-        handled = sum(report.documents for report in reports)
-        if handled != manifest.documents:
-            raise SyncError(
-                f"{manifest.documents} documents of {self._source.id} were staged and {handled} came to be indexed.",
-                remedy="A part of the run was skipped or is missing: run the sync again.",
-            )
-
-    def _remove(self, manifest: Manifest, force: bool) -> int:
-        """Delete what vanished, unless it is so much that an outage is likelier than a clean-up."""
-        held = set(manifest.held)
-        gone = set(manifest.deleted) & held
-        if manifest.existing is not None:
-            gone |= held.difference(manifest.existing)
-        if not force and len(gone) > self._max_removed_share * len(held):
-            raise RemovalFloorError(
-                f"{self._source.id} would lose {len(gone)} of its {len(held)} documents, more than the share of "
-                f"{self._max_removed_share:g} that may go in one sync; nothing was removed.",
-                remedy="If they are really gone, run `lore sync --force-removals "
-                f"{self._source.id}`; otherwise look at the source.",
-            )
-        return self._store.delete(self._source.id, sorted(gone)) if gone else 0
-
-    def _verify(self, reports: Sequence[ShardReport]) -> None:
-        """Read back: what was written is there, and every document has the chunks that it says it has."""
-        written = {document_id for report in reports for document_id in report.indexed}
-        for attempt in range(VERIFY_TRIES):
-            counts = self._store.count(self._source.id)
-            held = self._store.fingerprints(self._source.id)
-            missing = [document_id for document_id in written if not held.get(document_id)]
-            if not missing and counts.chunks == counts.recorded_chunks:
-                return
-            if attempt + 1 < VERIFY_TRIES:  # another sync of the same source may be in the middle of a write
-                time.sleep(VERIFY_PAUSE_SECONDS)
-        raise StoreError(
-            f"The store does not hold what was written for {self._source.id}: {len(missing)} documents are missing or "
-            f"unfinished, and it has {counts.chunks} chunks where its documents record {counts.recorded_chunks}.",
-            remedy=f"Run `lore sync {self._source.id}` again.",
-            retryable=True,
-        )
-
-    def _problem(self, manifest: Manifest, failures: Sequence[Failure]) -> LoreError | None:
-        if manifest.interrupted:
-            return SourceError(
-                f"{self._source.id} was not read to its end: {manifest.interrupted}",
-                remedy="What came before is indexed; the next sync goes on from there.",
-            )
-        total = self._store.count(self._source.id).documents + len(failures)
-        if len(failures) > self._max_failed_share * total:
-            return SyncError(
-                f"{len(failures)} of {total} documents of {self._source.id} failed, more than the share of "
-                f"{self._max_failed_share:g} that may fail. {_reason(failures)}",
-                remedy="The others are indexed, and the failed ones are tried again by the next sync.",
-            )
-        return None
 
     def _reached(self, manifest: Manifest, failures: Sequence[Failure]) -> Cursor | None:
         """The cursor from which nothing is missed that this run did not index; None where that is the one of before."""
@@ -403,9 +345,3 @@ def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:
         document.id: document for document in Staging.documents(shard) if repeated.get(document.id, shard) == shard
     }
     yield from latest.values()
-
-
-def _reason(failures: Sequence[Failure]) -> str:
-    shown = "; ".join(f"{failure.document_id}: {failure.reason}" for failure in failures[:3])
-    more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
-    return f"Failed: {shown.rstrip('.')}{more}." if failures else ""
