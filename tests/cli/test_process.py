@@ -18,9 +18,14 @@ from tests.cli.conftest import environment, write_knowledge
 ROOT = Path(__file__).resolve().parents[2]
 
 
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""A shell that runs the tests in the background makes their children ignore Ctrl-C."""
+LORE = f"{INTERRUPTIBLE}; from include.lore.cli import main; main()"
+
+
 def start(*arguments: str, folder: Path, cache: Path, **more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "include.lore.cli", *arguments],
+        [sys.executable, "-c", LORE, *arguments],
         cwd=folder,
         env={**os.environ, **environment(folder, cache), "PYTHONPATH": str(ROOT), **more},
         stdout=subprocess.PIPE,
