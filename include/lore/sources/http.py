@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
-from urllib.parse import urljoin, urlsplit
 
 import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
+from include.lore.sources.addresses import join, origin_of, parse
 from include.lore.sources.retries import TRANSIENT, Again, Retries, number, retry_after
 
 __all__ = ["HttpClient", "HttpError", "Reply"]
@@ -61,7 +61,7 @@ class HttpClient:
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._origin = _origin(base_url)
+        self._origin = origin_of(base_url)
         if self._origin is None:
             raise ConfigurationError(
                 f"{base_url!r} is no web address.",
@@ -91,14 +91,14 @@ class HttpClient:
 
         Raises HttpError for a status that stays, SourceError (retryable) when the repeats are used up.
         """
-        target = _parse(self._base_url + url if url.startswith("/") else url)
+        target = parse(self._base_url + url if url.startswith("/") else url)
         if params:
             target = target.copy_merge_params(params)
         return self._retries.call(self._name(target), lambda: self._follow(target))
 
     def _follow(self, url: httpx.URL) -> Reply | Again:
         for _ in range(MAX_REDIRECTS + 1):
-            if _origin(str(url)) != self._origin:
+            if origin_of(str(url)) != self._origin:
                 raise SourceError(
                     self._unsecret(f"{self._base_url} points to another server, {url.scheme}://{url.host}."),
                     remedy="Nothing was sent there. Set the base URL to the server that holds the data.",
@@ -127,7 +127,7 @@ class HttpClient:
         except httpx.HTTPError as error:
             return Again(f"the answer cannot be decoded ({type(error).__name__})")
         if response.has_redirect_location:
-            return _parse(_join(url, response.headers["location"]))
+            return parse(join(str(url), response.headers["location"]))
         if response.is_success:
             return self._reply(url, response, bytes(body))
         return self._refused(url, response, bytes(body))
@@ -137,7 +137,7 @@ class HttpClient:
             data = json.loads(body)
         except (ValueError, RecursionError):
             return Again("the answer is not valid JSON")
-        links = {rel: _join(url, link["url"]) for rel, link in response.links.items() if rel and link.get("url")}
+        links = {rel: join(str(url), link["url"]) for rel, link in response.links.items() if rel and link.get("url")}
         return Reply(data, links.get("next"), links.get("last"), number(response.headers.get("x-ratelimit-remaining")))
 
     def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Again:
@@ -164,29 +164,6 @@ class HttpClient:
     def _unsecret(self, text: str) -> str:
         """What a server says, without the token, which it may repeat."""
         return text.replace(self._token, "…") if self._token else text
-
-
-def _origin(url: str) -> tuple[str, str, int] | None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
-    except ValueError:
-        return None
-    return (parts.scheme, parts.hostname, port) if parts.scheme in ("http", "https") and parts.hostname else None
-
-
-def _parse(url: str) -> httpx.URL:
-    try:
-        return httpx.URL(url)
-    except (httpx.InvalidURL, ValueError):
-        raise SourceError("The server points to an address that is none.", remedy="Check the base URL.") from None
-
-
-def _join(url: httpx.URL, reference: str) -> str:
-    try:
-        return urljoin(str(url), reference)
-    except ValueError:
-        return reference
 
 
 def _message(body: bytes) -> str:

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
-from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
+from include.lore.sources.addresses import join, origin_of, parse
 from include.lore.sources.http import HttpError
 from include.lore.sources.retries import TRANSIENT, Again, Retries, retry_after
 
@@ -58,7 +58,7 @@ class JsonAnswer:
         """The address that the `Link` header gives for a relation such as "next", or ""."""
         links = httpx.Response(200, headers={"link": self.headers.get("link", "")}).links
         reference = links.get(relation, {}).get("url", "")
-        return _join(self.url, reference) if reference else ""
+        return join(self.url, reference) if reference else ""
 
 
 class JsonApi:
@@ -81,7 +81,7 @@ class JsonApi:
         explain: Explain | None = None,
         remedies: Mapping[int, str] | None = None,
     ) -> None:
-        origin = _origin(base_url)
+        origin = origin_of(base_url)
         if origin is None:
             raise ConfigurationError(f"{base_url!r} is no web address.", remedy="Correct it: https://…")
         self._base_url, self._origin = base_url.rstrip("/"), origin
@@ -115,14 +115,14 @@ class JsonApi:
 
         Raises HttpError for a status that stays, UnreachableError (retryable) when the repeats are used up.
         """
-        target = _parse(self._base_url + url if url.startswith("/") or not url else url)
+        target = parse(self._base_url + url if url.startswith("/") or not url else url)
         if params:
             target = target.copy_merge_params(params)
         return self._retries.call(self._name(target), lambda: self._follow(target, headers or {}))
 
     def _follow(self, url: httpx.URL, headers: Mapping[str, str]) -> JsonAnswer | Again:
         for _ in range(MAX_REDIRECTS + 1):
-            if _origin(str(url)) != self._origin:
+            if origin_of(str(url)) != self._origin:
                 raise SourceError(
                     self._secrets.hide(f"{self._base_url} points to another server, {url.scheme}://{url.host}."),
                     remedy="Nothing was sent there. Declare the address of the server that holds the data.",
@@ -153,7 +153,7 @@ class JsonApi:
         except httpx.HTTPError as error:  # also a body that is not what its headers say
             return Again(self._secrets.hide(f"{type(error).__name__}: {error}").rstrip(". "))
         if response.has_redirect_location:
-            return _parse(_join(str(url), response.headers["location"]))
+            return parse(join(str(url), response.headers["location"]))
         return self._judge(url, response, bytes(body))
 
     def _judge(self, url: httpx.URL, response: httpx.Response, body: bytes) -> JsonAnswer | Again:
@@ -218,29 +218,6 @@ def _message(status: int, data: Any) -> str:
     return ""
 
 
-def _origin(url: str) -> tuple[str, str, int] | None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
-    except ValueError:
-        return None
-    return (parts.scheme, parts.hostname, port) if parts.scheme in ("http", "https") and parts.hostname else None
-
-
-def _parse(url: str) -> httpx.URL:
-    try:
-        return httpx.URL(url)
-    except (httpx.InvalidURL, ValueError):
-        raise SourceError("The server points to an address that is none.", remedy="Check the address.") from None
-
-
-def _join(url: str, reference: str) -> str:
-    try:
-        return urljoin(url, reference)
-    except ValueError:
-        return reference
-
-
 def secrets_for(url: str, configured: str | None) -> Secrets:
     """The headers that LORE_API_HEADERS (`configured`) has for the server of a URL: a JSON object of servers.
 
@@ -248,7 +225,7 @@ def secrets_for(url: str, configured: str | None) -> Secrets:
     """
     try:
         servers = json.loads(configured or "{}")
-        known = {_origin(server): dict(headers) for server, headers in servers.items()}
+        known = {origin_of(server): dict(headers) for server, headers in servers.items()}
     except (ValueError, TypeError, AttributeError, RecursionError):
         known = {None: {}}
     if None in known or not all(isinstance(value, str) for headers in known.values() for value in headers.values()):
@@ -256,4 +233,4 @@ def secrets_for(url: str, configured: str | None) -> Secrets:
             "LORE_API_HEADERS is not a JSON object of servers with their headers.",
             remedy='Write it as {"https://HOST": {"Name": "value"}}.',
         )
-    return Secrets(headers=known.get(_origin(url), {}))
+    return Secrets(headers=known.get(origin_of(url), {}))
