@@ -31,12 +31,9 @@ class HttpError(SourceError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Decoded JSON and what the headers say: the next and last page, and how many calls are left (None: unsaid)."""
+    """Decoded JSON, which may be anything that JSON can be."""
 
     data: Any
-    next_url: str | None = None
-    last_url: str | None = None
-    calls_left: int | None = None
 
 
 class HttpClient:
@@ -129,16 +126,8 @@ class HttpClient:
         if response.has_redirect_location:
             return parse(join(str(url), response.headers["location"]))
         if response.is_success:
-            return self._reply(url, response, bytes(body))
+            return _reply(bytes(body))
         return self._refused(url, response, bytes(body))
-
-    def _reply(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Reply | Again:
-        try:
-            data = json.loads(body)
-        except (ValueError, RecursionError):
-            return Again("the answer is not valid JSON")
-        links = {rel: join(str(url), link["url"]) for rel, link in response.links.items() if rel and link.get("url")}
-        return Reply(data, links.get("next"), links.get("last"), number(response.headers.get("x-ratelimit-remaining")))
 
     def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Again:
         status, headers = response.status_code, response.headers
@@ -164,6 +153,13 @@ class HttpClient:
     def _unsecret(self, text: str) -> str:
         """What a server says, without the token, which it may repeat."""
         return text.replace(self._token, "…") if self._token else text
+
+
+def _reply(body: bytes) -> Reply | Again:
+    try:
+        return Reply(json.loads(body))
+    except (ValueError, RecursionError):
+        return Again("the answer is not valid JSON")
 
 
 def _message(body: bytes) -> str:
