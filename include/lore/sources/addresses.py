@@ -9,7 +9,7 @@ import httpx
 
 from include.lore.errors import SourceError
 
-__all__ = ["Origin", "join", "origin_of", "parse"]
+__all__ = ["Origin", "bare", "join", "origin_of", "parse"]
 
 Origin: TypeAlias = tuple[str, str, int]
 """Scheme, host and port: what a secret may be sent to."""
@@ -31,6 +31,11 @@ def parse(url: str) -> httpx.URL:
         return httpx.URL(url)
     except (httpx.InvalidURL, ValueError):
         raise SourceError("The server points to an address that is none.", remedy="Check the base URL.") from None
+
+
+def bare(url: httpx.URL) -> str:
+    """The address as errors show it: without query, fragment and credentials."""
+    return str(url.copy_with(query=None, fragment=None, username=None, password=None))
 
 
 def join(url: str, reference: str) -> str:

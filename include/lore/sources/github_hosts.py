@@ -8,10 +8,10 @@ from typing import Self
 import httpx
 
 from include.lore.errors import ConfigurationError
+from include.lore.sources.addresses import Origin
 
 __all__ = ["Hosts"]
 
-Origin = tuple[str, str, int]
 PORTS = {"https": 443, "http": 80}
 
 

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
+from include.lore.sources.addresses import bare
 from include.lore.sources.github_answers import GitHubReply, Judge, page_number
 from include.lore.sources.github_hosts import Hosts
 from include.lore.sources.retries import Again, Retries
@@ -199,8 +200,7 @@ class GitHubClient:
         return target.copy_merge_params(params) if params else target
 
     def _name(self, url: httpx.URL) -> str:
-        """The address as errors show it: without query and credentials."""
-        name = str(url.copy_with(query=None, fragment=None, username=None, password=None))
+        name = bare(url)
         return name.replace(self._secret, "…") if self._secret else name
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
-from include.lore.sources.addresses import join, origin_of, parse
+from include.lore.sources.addresses import bare, join, origin_of, parse
 from include.lore.sources.retries import TRANSIENT, Again, Retries, number, retry_after
 
 __all__ = ["HttpClient", "HttpError", "Reply"]
@@ -147,8 +147,7 @@ class HttpClient:
         )
 
     def _name(self, url: httpx.URL) -> str:
-        """The address as errors show it: without query and credentials."""
-        return self._unsecret(str(url.copy_with(query=None, fragment=None, username=None, password=None)))
+        return self._unsecret(bare(url))
 
     def _unsecret(self, text: str) -> str:
         """What a server says, without the token, which it may repeat."""

@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
-from include.lore.sources.addresses import join, origin_of, parse
+from include.lore.sources.addresses import Origin, bare, join, origin_of, parse
 from include.lore.sources.http import HttpError
 from include.lore.sources.retries import TRANSIENT, Again, Retries, retry_after
 
@@ -185,15 +185,15 @@ class JsonApi:
         )
 
     def _name(self, url: httpx.URL) -> str:
-        """The address as errors show it: short, without query and credentials."""
-        name = self._secrets.hide(str(url.copy_with(query=None, fragment=None, username=None, password=None)))
+        """The address as errors show it, cut where it is long."""
+        name = self._secrets.hide(bare(url))
         return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…"
 
 
 class _Discreet(httpx.BaseTransport):
     """Adds the secret parameters on the way out, after httpx took the address for its log."""
 
-    def __init__(self, origin: tuple[str, str, int], params: Mapping[str, str]) -> None:
+    def __init__(self, origin: Origin, params: Mapping[str, str]) -> None:
         scheme, host, _ = origin
         self._params = dict(params)
         self._inner = httpx.HTTPTransport(proxy=None if proxy_bypass(host) else getproxies().get(scheme))
