@@ -12,12 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 
 from include.lore.sources.http import HttpError
-from include.lore.sources.retries import TRANSIENT, Again, number, retry_after
+from include.lore.sources.retries import WAIT_UNSAID, Again, number, passing
 
 __all__ = ["GitHubError", "GitHubReply", "Judge", "page_number", "parse_json"]
 
-WAIT_UNSAID = 60.0
-"""Seconds to wait where GitHub limits and does not say until when, as its documentation asks."""
 GRAPHQL_STATUS = {
     "NOT_FOUND": 404,
     "FORBIDDEN": 403,
@@ -106,18 +104,10 @@ class Judge:
         raise self._error(f"{self.name} answered {kind}: {said}.", status, response)
 
     def refused(self, response: httpx.Response, content: bytes) -> Again:
-        """Say to try again later, or raise. A primary limit names when it ends by the server's clock."""
-        status, headers = response.status_code, response.headers
-        said = self._said(parse_json(content))
-        now = self._now(response)
-        wait = retry_after(headers.get("retry-after"), now)
-        if headers.get("x-ratelimit-remaining") == "0" and (reset := number(headers.get("x-ratelimit-reset"))):
-            wait = max(wait or 0.0, reset - now + 1)
-        limited = status == httpx.codes.FORBIDDEN and (wait is not None or "rate limit" in said.lower())
-        if status in TRANSIENT or limited:
-            if wait is None and (limited or status == httpx.codes.TOO_MANY_REQUESTS):
-                wait = WAIT_UNSAID
-            return Again(f"HTTP {status}{f' ({said})' if said else ''}", wait)
+        """Say to try again later, or raise."""
+        status, said = response.status_code, self._said(parse_json(content))
+        if again := passing(status, response.headers, said, self._now(response)):
+            return again
         raise self._error(f"{self.name} answered HTTP {status}{f': {said}' if said else ''}.", status, response)
 
     def _error(self, message: str, status: int, response: httpx.Response) -> GitHubError:

@@ -13,7 +13,7 @@ import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
 from include.lore.sources.addresses import bare, join, origin_of, parse
-from include.lore.sources.retries import TRANSIENT, Again, Retries, number, retry_after
+from include.lore.sources.retries import Again, Retries, passing
 
 __all__ = ["HttpClient", "HttpError", "Reply"]
 
@@ -130,16 +130,10 @@ class HttpClient:
         return self._refused(url, response, bytes(body))
 
     def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Again:
-        status, headers = response.status_code, response.headers
+        status = response.status_code
         said = self._unsecret(_message(body))[:200].rstrip(".")
-        wait = retry_after(headers.get("retry-after"), self._retries.now())
-        if headers.get("x-ratelimit-remaining") == "0" and (reset := number(headers.get("x-ratelimit-reset"))):
-            wait = max(wait or 0.0, reset - self._retries.now() + 1)
-        limited = status == 403 and (wait is not None or "rate limit" in said.lower())
-        if status in TRANSIENT or limited:
-            if wait is None and (limited or status == 429):
-                wait = 60.0  # GitHub: without a header, wait at least a minute
-            return Again(f"HTTP {status}{f' ({said})' if said else ''}", wait)
+        if again := passing(status, response.headers, said, self._retries.now()):
+            return again
         raise HttpError(
             f"{self._name(url)} answered HTTP {status}{f': {said}' if said else ''}.",
             status=status,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -12,11 +12,13 @@ from typing import TypeVar
 
 from include.lore.errors import SourceError
 
-__all__ = ["TRANSIENT", "Again", "Retries", "UnreachableError", "number", "retry_after"]
+__all__ = ["TRANSIENT", "WAIT_UNSAID", "Again", "Retries", "UnreachableError", "number", "passing", "retry_after"]
 
 MAX_BACKOFF = 8.0
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 """The statuses of HTTP that pass by themselves."""
+WAIT_UNSAID = 60.0
+"""Seconds to wait where a server limits calls and does not say until when, as GitHub's documentation asks."""
 
 Result = TypeVar("Result")
 
@@ -90,3 +92,20 @@ def retry_after(text: str | None, now: float) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - now) if text else None
     except (ValueError, OverflowError, TypeError):
         return None
+
+
+def passing(status: int, headers: Mapping[str, str], said: str, now: float) -> Again | None:
+    """When to try again after a refusal by a server that limits calls as GitHub does; None for one that stays.
+
+    `headers` are looked up in lower case, `said` is what the answer says. A primary limit names when it ends by the
+    server's clock, so that `now` is best the server's.
+    """
+    wait = retry_after(headers.get("retry-after"), now)
+    if headers.get("x-ratelimit-remaining") == "0" and (reset := number(headers.get("x-ratelimit-reset"))):
+        wait = max(wait or 0.0, reset - now + 1)
+    limited = status == 403 and (wait is not None or "rate limit" in said.lower())
+    if status not in TRANSIENT and not limited:
+        return None
+    if wait is None and (limited or status == 429):
+        wait = WAIT_UNSAID
+    return Again(f"HTTP {status}{f' ({said})' if said else ''}", wait)
