@@ -13,7 +13,8 @@ from include.lore.sources.github_feed import MAX_PAGES, OVERLAP, FeedState, endl
 from include.lore.sources.github_http import GitHubClient
 from include.lore.sources.github_pages import Found, wanted
 from include.lore.sources.github_state import Numbers
-from include.lore.sources.github_text import issue_number, parse_time
+from include.lore.sources.github_text import issue_number
+from include.lore.sources.posts import from_iso
 
 __all__ = ["Discussions"]
 
@@ -100,7 +101,7 @@ class Discussions:
             total = connection.get("totalCount") or 0
             for node in _nodes(connection):
                 item = as_item(node)
-                time = parse_time(item["updated_at"])
+                time = from_iso(item["updated_at"])
                 if until and time and time < until:
                     return listed, total
                 if number := issue_number(item):
@@ -120,7 +121,7 @@ class Discussions:
                     found.gone.append(number)
                 else:
                     found.documents.append(discussion_document(node, self._comments(number, node), self._declaration))
-            reached = parse_time(listed[chunk[-1]]["updated_at"])
+            reached = from_iso(listed[chunk[-1]]["updated_at"])
             self.state = FeedState(max((time for time in (reached, self.state.reached) if time), default=None))
             yield found
 
@@ -153,7 +154,7 @@ class Discussions:
 
     def _settled(self, listed: Mapping[int, Payload]) -> FeedState:
         """What the next read need not fetch: changes of the overlap that are old enough for none to be missing."""
-        times = {number: parse_time(item["updated_at"]) for number, item in listed.items()}
+        times = {number: from_iso(item["updated_at"]) for number, item in listed.items()}
         now = datetime.now(UTC)
         reached = max((min(time, now) for time in (*times.values(), self._before.reached) if time), default=None)
         recent = {

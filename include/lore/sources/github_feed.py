@@ -15,7 +15,8 @@ from typing import Any
 from include.lore.errors import SourceError
 from include.lore.sources.github_answers import GitHubReply
 from include.lore.sources.github_http import GitHubClient
-from include.lore.sources.github_text import as_list, as_text, parse_time
+from include.lore.sources.github_text import as_list, as_text
+from include.lore.sources.posts import from_iso
 
 __all__ = ["MAX_PAGES", "PER_PAGE", "Feed", "FeedState", "Page", "endless", "stamp"]
 
@@ -197,7 +198,7 @@ class _Walk:
         return same and time is not None and time < _now(reply) - OVERLAP
 
     def _time(self, item: Payload) -> datetime | None:
-        given = parse_time(item.get("updated_at"))
+        given = from_iso(item.get("updated_at"))
         return min(given, self._now) if given else None
 
 

@@ -21,8 +21,8 @@ from include.lore.sources.github_text import (
     issue_document,
     issue_number,
     label_names,
-    parse_time,
 )
+from include.lore.sources.posts import from_iso
 from include.lore.types import Document, Failure
 
 __all__ = ["Found", "IssuePages", "wanted"]
@@ -45,7 +45,7 @@ class Found:
 
 def wanted(item: Payload, declaration: GitHubIssuesDeclaration, earliest: datetime | None) -> bool:
     """Whether the declaration covers an issue, pull request or discussion (with the keys of an issue)."""
-    labels, updated = set(label_names(item)), parse_time(item.get("updated_at"))
+    labels, updated = set(label_names(item)), from_iso(item.get("updated_at"))
     return (
         (declaration.include_pull_requests or not is_pull_request(item))
         and (declaration.include_bots or not is_bot(item))
@@ -135,7 +135,7 @@ class IssuePages:
         """What was not written by bots, unless these are asked for; and take notice of what is new."""
         kept = [item for item in items if self._declaration.include_bots or not is_bot(item)]
         for item in kept:
-            time = parse_time(item.get("updated_at"))
+            time = from_iso(item.get("updated_at"))
             if self.window is None or (time and time >= self.window):
                 self.noticed.add((item.get("id"), item.get("updated_at")))
         return kept

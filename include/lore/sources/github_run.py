@@ -15,7 +15,8 @@ from include.lore.sources.github_feed import OVERLAP, PER_PAGE, Feed, FeedState,
 from include.lore.sources.github_http import GitHubClient
 from include.lore.sources.github_pages import Found, IssuePages, wanted
 from include.lore.sources.github_state import IssuesState, Numbers
-from include.lore.sources.github_text import as_text, issue_number, parse_time
+from include.lore.sources.github_text import as_text, issue_number
+from include.lore.sources.posts import from_iso
 
 __all__ = ["IssuesRun"]
 
@@ -78,7 +79,7 @@ class IssuesRun:
                 batch = issues[start : start + BATCH_ISSUES]
                 reached = page.reached
                 if reached and len(issues) > start + BATCH_ISSUES:
-                    reached = min(reached, parse_time(batch[-1].get("updated_at")) or reached)
+                    reached = min(reached, from_iso(batch[-1].get("updated_at")) or reached)
                 state = replace(self.state, issues=FeedState(reached), numbers=None) if reached else None
                 yield self._pages.add(batch, Found(state=state))
         self.state = replace(self.state, issues=feed.settled())

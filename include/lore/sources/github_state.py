@@ -10,7 +10,8 @@ from typing import Any, Self
 
 from include.lore.sources.github_feed import FeedState, stamp
 from include.lore.sources.github_listing import pack, unpack
-from include.lore.sources.github_text import as_text, parse_time
+from include.lore.sources.github_text import as_text
+from include.lore.sources.posts import from_iso
 from include.lore.types import Cursor
 
 __all__ = ["IssuesState", "Numbers"]
@@ -67,7 +68,7 @@ class IssuesState:
         """
         try:
             values = json.loads(cursor)
-            if values["updated_at"] is not None and parse_time(values["updated_at"]) is None:
+            if values["updated_at"] is not None and from_iso(values["updated_at"]) is None:
                 raise ValueError("it has no time")
             if values["selection"] != selection:
                 return None
@@ -76,7 +77,7 @@ class IssuesState:
                 comments=_feed_of(values.get("comments")),
                 code_comments=_feed_of(values.get("code_comments")),
                 discussions=_feed_of(values.get("discussions")),
-                listed=parse_time(values.get("listed")),
+                listed=from_iso(values.get("listed")),
                 numbers=_unpack(values.get("numbers")),
                 discussion_numbers=_unpack(values.get("discussion_numbers")),
             )
@@ -93,7 +94,7 @@ def _feed_of(values: Any, reached: object = None) -> FeedState:
     given = values if isinstance(values, dict) else {}
     recent = given.get("recent")
     return FeedState(
-        parse_time(given.get("reached") or reached),
+        from_iso(given.get("reached") or reached),
         recent if isinstance(recent, dict) else {},
         as_text(given.get("etag")),
     )

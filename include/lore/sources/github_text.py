@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.errors import SourceError
+from include.lore.sources.posts import from_iso
 from include.lore.types import Document
 
 __all__ = [
@@ -28,11 +28,9 @@ __all__ = [
     "label_names",
     "login",
     "page",
-    "parse_time",
 ]
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
-EPOCH = 1970
 GHOST = "ghost"
 """What GitHub shows for an account that was deleted."""
 
@@ -63,16 +61,6 @@ def is_pull_request(issue: Mapping[str, Any]) -> bool:
     """Whether it is a pull request; GitHub once gave plain issues an object of nulls here."""
     marker = issue.get("pull_request")
     return isinstance(marker, dict) and any(marker.values())
-
-
-def parse_time(value: object) -> datetime | None:
-    """A time of GitHub, UTC; None for what is none, such as a year that no computer wrote."""
-    try:
-        time = datetime.fromisoformat(as_text(value))
-        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-    return time if time.year >= EPOCH else None
 
 
 Moment = tuple[str, int]
@@ -140,7 +128,7 @@ def page(
         url=url if url.startswith(("https://", "http://")) else "",
         title=" ".join(as_text(item.get("title")).split()) or f"#{item['number']}",
         text="\n\n".join(text for text in texts if text) + "\n",
-        updated_at=parse_time(item.get("updated_at")),
+        updated_at=from_iso(item.get("updated_at")),
         metadata={
             "repository": declaration.repository,
             "number": item["number"],
@@ -187,7 +175,7 @@ def is_bot(item: Mapping[str, Any]) -> bool:
 
 def day(value: object) -> str:
     """The day of a time, or "" for what is none."""
-    time = parse_time(value)
+    time = from_iso(value)
     return f"{time:%Y-%m-%d}" if time else ""
 
 

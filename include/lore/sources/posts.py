@@ -76,7 +76,9 @@ def from_epoch(value: object) -> datetime | None:
 
 
 def from_iso(value: object) -> datetime | None:
-    """A time as ISO 8601 writes it, UTC where it names no zone; None for what is none."""
+    """A time as ISO 8601 writes it, UTC where it names no zone; None for what is none, such as a year that no computer
+    wrote.
+    """
     try:
         time = datetime.fromisoformat(value if isinstance(value, str) else "")
         time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
