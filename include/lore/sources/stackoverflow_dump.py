@@ -130,10 +130,7 @@ class StackOverflowDumpSource:
                     yield from reader.feed(piece)
                 yield from reader.feed(b"", last=True)
         except OSError as error:
-            raise SourceError(
-                f"The dump {self._path} of {self.id} cannot be read: {error.strerror}.",
-                remedy="Correct `dump`, which starts at the declaration's own folder, and unpack the archive.",
-            ) from None
+            raise self._unreadable(error) from None
         except (expat.ExpatError, _NoDumpError) as error:
             raise SourceError(
                 f"{self._path.name} is no Posts.xml of a data dump: {error}.",
@@ -144,13 +141,16 @@ class StackOverflowDumpSource:
         try:
             status = self._path.stat()
         except OSError as error:
-            raise SourceError(
-                f"The dump {self._path} of {self.id} cannot be read: {error.strerror}.",
-                remedy="Correct `dump`, which starts at the declaration's own folder, and unpack the archive.",
-            ) from None
+            raise self._unreadable(error) from None
         chosen = self._declaration.model_dump_json(exclude={"title", "description", "schedule", "owner", "tags"})
         mark = f"{status.st_size}:{status.st_mtime_ns}:{sha256(chosen.encode()).hexdigest()[:12]}"
         return json.dumps({"dump": mark})
+
+    def _unreadable(self, error: OSError) -> SourceError:
+        return SourceError(
+            f"The dump {self._path} of {self.id} cannot be read: {error.strerror}.",
+            remedy="Correct `dump`, which starts at the declaration's own folder, and unpack the archive.",
+        )
 
 
 class _NoDumpError(Exception):
