@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from tests.servers.github_graphql import answer_query
 from tests.servers.github_tarball import ArchiveServer
+from tests.servers.local import LocalServer, QuietHandler, take_fault
 
 Payload = Mapping[str, Any]
 
@@ -111,7 +111,93 @@ class App:
 NOT_FOUND = Answer({"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"}, 404)
 
 
-class GitHubServer:
+class _Handler(QuietHandler):
+    api: GitHubServer
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return super().date_time_string((timestamp or time.time()) + self.api.clock)
+
+    def do_HEAD(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        github = self.api
+        parts = urlsplit(self.path)
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        content = self.rfile.read(int(headers.get("content-length", 0)))
+        query = dict(parse_qsl(parts.query))
+        request = Request(parts.path, query, headers, self.command, json.loads(content) if content else None)
+        with github._lock:
+            github.requests.append(request)
+            count = len(github.requests)
+            if github.before:
+                github.before(count)
+            fault = take_fault(github.faults, self.path)
+            answer = github._answer(request)
+        if not github._lets_in(request):
+            answer = Answer({"message": "Bad credentials", "status": "401"}, 401)
+        sent = {
+            "x-ratelimit-limit": str(github.rate_limit),
+            "x-ratelimit-remaining": str(max(0, github.rate_limit - count)),
+            "x-ratelimit-reset": str(int(time.time()) + 3600),
+        }
+        data = answer.data
+        if isinstance(data, list):
+            data, link = self._page(parts.path, query, data)
+            sent |= {"Link": link} if link else {}
+        body = data if isinstance(data, bytes) else json.dumps(data).encode()
+        status = answer.status
+        if status == 200 and self.command == "GET":
+            sent["ETag"] = f'W/"{hashlib.sha256(body + sent.get("Link", "").encode()).hexdigest()}"'
+        sent |= answer.headers
+        if status == 200 and headers.get("if-none-match") == sent.get("ETag", ""):
+            status, body = 304, b""
+        github.requests[count - 1] = replace(request, status=fault.status or status if fault else status)
+        self._send(status, sent, body, fault)
+
+    def _page(self, path: str, query: Mapping[str, str], rows: list[Payload]) -> tuple[list[Payload], str]:
+        size = min(100, int(query.get("per_page", 30)))
+        page, last = int(query.get("page", 1)), max(1, -(-len(rows) // size))
+        targets = {"prev": page - 1, "next": page + 1, "last": last, "first": 1}
+        links = [
+            f'<{self.api.base_url}{path}?{urlencode({**query, "page": number})}>; rel="{rel}"'
+            for rel, number in targets.items()
+            if 1 <= number <= last
+            and (rel != "last" or self.api.tells_last_page or not path.endswith("/issues"))
+            and (page > 1 if rel in ("prev", "first") else page < last)
+        ]
+        return rows[(page - 1) * size : page * size], ", ".join(links)
+
+    def _send(self, status: int, headers: dict[str, str], body: bytes, fault: Fault | None) -> None:
+        cut = False
+        if fault:
+            time.sleep(fault.delay)
+            status = fault.status or status
+            headers |= fault.headers
+            body = body if fault.body is None else fault.body
+            cut = fault.cut
+        try:
+            self.send_response(status)
+            for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
+                self.send_header(name, value)
+            length = len(body) if fault is None or fault.length is None else fault.length
+            self.send_header("Content-Length", str(length))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body[: len(body) // 2] if cut else body)
+            self.wfile.flush()
+            self.close_connection = self.close_connection or cut or length != len(body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client had enough
+
+
+class GitHubServer(LocalServer):
     """Serves issues, comments and files of one repository on 127.0.0.1 while the `with` block runs.
 
     `issues` and `comments` (each with `issue_url` or `issue_number`) stay lists of this object and may be changed
@@ -121,6 +207,8 @@ class GitHubServer:
     does not, that of an Enterprise server may. `clock` is by how many seconds its Date is wrong; `token` makes it
     refuse others; `before` is called with each request's number, from 1, before it is answered.
     """
+
+    handler = _Handler
 
     def __init__(
         self,
@@ -155,20 +243,6 @@ class GitHubServer:
         self.requests: list[Request] = []
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Self:
-        handler = type("Handler", (_Handler,), {"github": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(timeout=5)
-
     def paths(self) -> list[str]:
         """The paths that were asked for, in order."""
         return [request.path for request in self.requests]
@@ -188,16 +262,6 @@ class GitHubServer:
         if self.app:
             return given in self.app.tokens or "installation" in request.path
         return not self.token or given == self.token
-
-    def _take_fault(self, target: str) -> Fault | None:
-        for fault in self.faults:
-            if fault.match in target and fault.times > 0:
-                if fault.after > 0:
-                    fault.after -= 1
-                    continue
-                fault.times -= 1
-                return fault
-        return None
 
     def _answer(self, request: Request) -> Answer:
         below = f"/repos/{self.repository}/"
@@ -270,97 +334,6 @@ class GitHubServer:
         base = f"{self.base_url}/repos/{self.repository}/issues"
         chosen = [{"issue_url": f"{base}/{_issue_number(comment)}", **comment} for comment in self.comments]
         return _ordered(_since(chosen, query), {"direction": "asc", **query})
-
-
-class _Handler(BaseHTTPRequestHandler):
-    github: GitHubServer
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # headers and body in one packet, otherwise every answer waits 40 ms for an acknowledgement
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: a test's output is not a log."""
-
-    def do_GET(self) -> None:
-        self._serve()
-
-    def date_time_string(self, timestamp: float | None = None) -> str:
-        return super().date_time_string((timestamp or time.time()) + self.github.clock)
-
-    def do_HEAD(self) -> None:
-        self._serve()
-
-    def do_POST(self) -> None:
-        self._serve()
-
-    def _serve(self) -> None:
-        github = self.github
-        parts = urlsplit(self.path)
-        headers = {k.lower(): v for k, v in self.headers.items()}
-        content = self.rfile.read(int(headers.get("content-length", 0)))
-        query = dict(parse_qsl(parts.query))
-        request = Request(parts.path, query, headers, self.command, json.loads(content) if content else None)
-        with github._lock:
-            github.requests.append(request)
-            count = len(github.requests)
-            if github.before:
-                github.before(count)
-            fault = github._take_fault(self.path)
-            answer = github._answer(request)
-        if not github._lets_in(request):
-            answer = Answer({"message": "Bad credentials", "status": "401"}, 401)
-        sent = {
-            "x-ratelimit-limit": str(github.rate_limit),
-            "x-ratelimit-remaining": str(max(0, github.rate_limit - count)),
-            "x-ratelimit-reset": str(int(time.time()) + 3600),
-        }
-        data = answer.data
-        if isinstance(data, list):
-            data, link = self._page(parts.path, query, data)
-            sent |= {"Link": link} if link else {}
-        body = data if isinstance(data, bytes) else json.dumps(data).encode()
-        status = answer.status
-        if status == 200 and self.command == "GET":
-            sent["ETag"] = f'W/"{hashlib.sha256(body + sent.get("Link", "").encode()).hexdigest()}"'
-        sent |= answer.headers
-        if status == 200 and headers.get("if-none-match") == sent.get("ETag", ""):
-            status, body = 304, b""
-        github.requests[count - 1] = replace(request, status=fault.status or status if fault else status)
-        self._send(status, sent, body, fault)
-
-    def _page(self, path: str, query: Mapping[str, str], rows: list[Payload]) -> tuple[list[Payload], str]:
-        size = min(100, int(query.get("per_page", 30)))
-        page, last = int(query.get("page", 1)), max(1, -(-len(rows) // size))
-        targets = {"prev": page - 1, "next": page + 1, "last": last, "first": 1}
-        links = [
-            f'<{self.github.base_url}{path}?{urlencode({**query, "page": number})}>; rel="{rel}"'
-            for rel, number in targets.items()
-            if 1 <= number <= last
-            and (rel != "last" or self.github.tells_last_page or not path.endswith("/issues"))
-            and (page > 1 if rel in ("prev", "first") else page < last)
-        ]
-        return rows[(page - 1) * size : page * size], ", ".join(links)
-
-    def _send(self, status: int, headers: dict[str, str], body: bytes, fault: Fault | None) -> None:
-        cut = False
-        if fault:
-            time.sleep(fault.delay)
-            status = fault.status or status
-            headers |= fault.headers
-            body = body if fault.body is None else fault.body
-            cut = fault.cut
-        try:
-            self.send_response(status)
-            for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
-                self.send_header(name, value)
-            length = len(body) if fault is None or fault.length is None else fault.length
-            self.send_header("Content-Length", str(length))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body[: len(body) // 2] if cut else body)
-            self.wfile.flush()
-            self.close_connection = self.close_connection or cut or length != len(body)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the client had enough
 
 
 def _issue_number(comment: Payload) -> int:

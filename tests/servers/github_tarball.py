@@ -5,11 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
-import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
 from urllib.parse import urlsplit
+
+from tests.servers.local import LocalServer, QuietHandler
 
 __all__ = ["ArchiveServer", "tarball"]
 
@@ -38,49 +37,11 @@ def tarball(files: Mapping[str, bytes | str], commit: str = "0123456789abcdef" *
     return gzip.compress(out.getvalue(), mtime=0)
 
 
-class ArchiveServer:
-    """Serves the tarballs that it was given on 127.0.0.1 while the `with` block runs.
-
-    `broken` holds what to send instead, one for each of the next calls: bytes as the body, which the connection's end
-    cuts where Content-Length promises more, or a status.
-    """
-
-    def __init__(self) -> None:
-        self.broken: list[bytes | int] = []
-        self.requests: list[dict[str, str]] = []
-        """The headers of each call, and its target as `path`."""
-        self._held: dict[str, bytes] = {}
-
-    def __enter__(self) -> Self:
-        handler = type("Handler", (_Handler,), {"archives": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self.host = f"127.0.0.1:{self._server.server_address[1]}"
-        self.base_url = f"http://{self.host}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(timeout=5)
-
-    def hold(self, commit: str, files: Mapping[str, bytes | str]) -> None:
-        """Have the tarball of a commit ready."""
-        self._held[commit] = tarball(files, commit)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    archives: ArchiveServer
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: a test's output is not a log."""
+class _Handler(QuietHandler):
+    api: ArchiveServer
 
     def do_GET(self) -> None:
-        archives = self.archives
+        archives = self.api
         archives.requests.append({name.lower(): value for name, value in self.headers.items()} | {"path": self.path})
         whole = archives._held.get(urlsplit(self.path).path.rpartition("/")[2], b"")
         instead = archives.broken.pop(0) if archives.broken else None
@@ -91,3 +52,23 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
         self.close_connection = self.close_connection or instead is not None
+
+
+class ArchiveServer(LocalServer):
+    """Serves the tarballs that it was given on 127.0.0.1 while the `with` block runs.
+
+    `broken` holds what to send instead, one for each of the next calls: bytes as the body, which the connection's end
+    cuts where Content-Length promises more, or a status.
+    """
+
+    handler = _Handler
+
+    def __init__(self) -> None:
+        self.broken: list[bytes | int] = []
+        self.requests: list[dict[str, str]] = []
+        """The headers of each call, and its target as `path`."""
+        self._held: dict[str, bytes] = {}
+
+    def hold(self, commit: str, files: Mapping[str, bytes | str]) -> None:
+        """Have the tarball of a commit ready."""
+        self._held[commit] = tarball(files, commit)

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from tests.servers.local import LocalServer, QuietHandler, take_fault
 
 Payload = Mapping[str, Any]
 
@@ -57,56 +58,8 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class ApiServer:
-    """Answers what `answer` says while the `with` block runs; `before` is called with each request's number, from 1."""
-
-    def __init__(self, *, faults: Sequence[Fault] = (), before: Callable[[int], None] | None = None) -> None:
-        self.faults = list(faults)
-        self.before = before
-        self.requests: list[Request] = []
-        self.bodies = 0
-        """How many answers had a body of their own: HTTP 304 has none."""
-        self.lock = threading.Lock()
-
-    def answer(self, request: Request) -> Response:
-        raise NotImplementedError
-
-    def __enter__(self) -> Self:
-        handler = type("Handler", (_Handler,), {"api": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(timeout=5)
-
-    def paths(self) -> list[str]:
-        """The paths that were asked for, in order."""
-        return [request.path for request in self.requests]
-
-    def take_fault(self, target: str) -> Fault | None:
-        for fault in self.faults:
-            if fault.match in target and fault.times > 0:
-                if fault.after > 0:
-                    fault.after -= 1
-                    continue
-                fault.times -= 1
-                return fault
-        return None
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     api: ApiServer
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # headers and body in one packet, otherwise every answer waits 40 ms for an acknowledgement
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: a test's output is not a log."""
 
     def do_GET(self) -> None:
         api, parts = self.api, urlsplit(self.path)
@@ -116,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
             api.requests.append(request)
             if api.before:
                 api.before(len(api.requests))
-            fault = api.take_fault(self.path)
+            fault = take_fault(api.faults, self.path)
             response = api.answer(request)
         body = b"" if response.status == 304 else json.dumps(response.data).encode()
         sent = {"Content-Type": "application/json; charset=utf-8", **response.headers}
@@ -149,6 +102,27 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             time.sleep(drip)
         self.wfile.flush()
+
+
+class ApiServer(LocalServer):
+    """Answers what `answer` says while the `with` block runs; `before` is called with each request's number, from 1."""
+
+    handler = _Handler
+
+    def __init__(self, *, faults: Sequence[Fault] = (), before: Callable[[int], None] | None = None) -> None:
+        self.faults = list(faults)
+        self.before = before
+        self.requests: list[Request] = []
+        self.bodies = 0
+        """How many answers had a body of their own: HTTP 304 has none."""
+        self.lock = threading.Lock()
+
+    def answer(self, request: Request) -> Response:
+        raise NotImplementedError
+
+    def paths(self) -> list[str]:
+        """The paths that were asked for, in order."""
+        return [request.path for request in self.requests]
 
 
 class ListServer(ApiServer):

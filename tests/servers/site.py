@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
 from urllib.parse import urlsplit
+
+from tests.servers.local import LocalServer, QuietHandler
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,68 @@ def text(body: str | bytes, content_type: str = "text/plain") -> Resource:
     return Resource(body.encode() if isinstance(body, str) else body, content_type)
 
 
-class SiteServer:
+class _Handler(QuietHandler):
+    api: SiteServer
+    wbufsize = 0  # what drips must leave byte by byte
+    disable_nagle_algorithm = True  # or each answer waits for the delayed acknowledgement of its headers
+
+    def do_GET(self) -> None:
+        if self.api.before:
+            self.api.before(self.path)
+        fault = self.api.fault(self.path)
+        resource = self.api.resource(self.path)
+        headers = {"Content-Type": resource.content_type, **resource.headers}
+        etag = f'"{sha256(resource.body).hexdigest()[:16]}"'
+        if resource.etag:
+            headers["ETag"] = etag
+        status, body = resource.status, resource.body
+        if resource.zipped:
+            headers["Content-Encoding"], body = "gzip", gzip.compress(body, mtime=0)
+        if resource.etag and status == 200 and self.headers.get("If-None-Match") == etag:
+            status, body = 304, b""
+        modified = resource.headers.get("Last-Modified")
+        if modified and status == 200 and self.headers.get("If-Modified-Since") == modified:
+            status, body = 304, b""
+        if fault and fault.status:
+            status, headers, body = fault.status, dict(fault.headers), b"As the test asks."
+        elif fault:
+            headers |= fault.headers
+        self._answer(status, headers, body, fault)
+
+    def _answer(self, status: int, headers: Mapping[str, str], body: bytes, fault: Fault | None) -> None:
+        path = urlsplit(self.path)
+        asked = f"{path.path}?{path.query}" if path.query else path.path
+        seen = {name.lower(): value for name, value in self.headers.items()}
+        self.api.requests.append(Request(asked, seen, status, time.monotonic()))
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if status != 304:
+            self.send_header("Content-Length", str(len(body) + (fault.claim if fault else 0)))
+        self.end_headers()
+        try:
+            if fault and fault.drip:
+                for position in range(len(body)):
+                    self.wfile.write(body[position : position + 1])
+                    time.sleep(fault.drip)
+            elif fault and fault.cut:
+                self.wfile.write(body[: len(body) // 2])
+            else:
+                self.wfile.write(body)
+        except OSError:
+            self.close_connection = True
+        if fault and (fault.cut or fault.claim):
+            self.close_connection = True
+
+
+class SiteServer(LocalServer):
     """Serves `pages` (path → resource) on 127.0.0.1 while the `with` block runs; the mapping may be changed meanwhile.
 
     `otherwise` makes the answer for paths that are not in it, such as the endless ones. `before` is called with each
     request's path before it is answered.
     """
+
+    handler = _Handler
 
     def __init__(
         self,
@@ -114,18 +170,15 @@ class SiteServer:
         self.requests: list[Request] = []
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Self:
-        handler = type("Handler", (_Handler,), {"site": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self.port: int = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
+    @property
+    def url(self) -> str:
+        """Where the site is."""
+        return self.origin
 
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    @property
+    def port(self) -> int:
+        """Its port."""
+        return int(self.host.rpartition(":")[2])
 
     def paths(self, status: int | None = None) -> list[str]:
         """The paths that were asked for, in order, or those that were answered with a status."""
@@ -149,60 +202,3 @@ class SiteServer:
                     fault.times -= 1
                     return fault
         return None
-
-
-class _Handler(BaseHTTPRequestHandler):
-    site: SiteServer
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # or each answer waits for the delayed acknowledgement of its headers
-
-    def do_GET(self) -> None:
-        if self.site.before:
-            self.site.before(self.path)
-        fault = self.site.fault(self.path)
-        resource = self.site.resource(self.path)
-        headers = {"Content-Type": resource.content_type, **resource.headers}
-        etag = f'"{sha256(resource.body).hexdigest()[:16]}"'
-        if resource.etag:
-            headers["ETag"] = etag
-        status, body = resource.status, resource.body
-        if resource.zipped:
-            headers["Content-Encoding"], body = "gzip", gzip.compress(body, mtime=0)
-        if resource.etag and status == 200 and self.headers.get("If-None-Match") == etag:
-            status, body = 304, b""
-        modified = resource.headers.get("Last-Modified")
-        if modified and status == 200 and self.headers.get("If-Modified-Since") == modified:
-            status, body = 304, b""
-        if fault and fault.status:
-            status, headers, body = fault.status, dict(fault.headers), b"As the test asks."
-        elif fault:
-            headers |= fault.headers
-        self._answer(status, headers, body, fault)
-
-    def _answer(self, status: int, headers: Mapping[str, str], body: bytes, fault: Fault | None) -> None:
-        path = urlsplit(self.path)
-        asked = f"{path.path}?{path.query}" if path.query else path.path
-        seen = {name.lower(): value for name, value in self.headers.items()}
-        self.site.requests.append(Request(asked, seen, status, time.monotonic()))
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        if status != 304:
-            self.send_header("Content-Length", str(len(body) + (fault.claim if fault else 0)))
-        self.end_headers()
-        try:
-            if fault and fault.drip:
-                for position in range(len(body)):
-                    self.wfile.write(body[position : position + 1])
-                    time.sleep(fault.drip)
-            elif fault and fault.cut:
-                self.wfile.write(body[: len(body) // 2])
-            else:
-                self.wfile.write(body)
-        except OSError:
-            self.close_connection = True
-        if fault and (fault.cut or fault.claim):
-            self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""

@@ -14,11 +14,11 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.servers.github import Fault, Request
+from tests.servers.local import LocalServer, QuietHandler, take_fault
 
 Payload = Mapping[str, Any]
 
@@ -38,13 +38,69 @@ def refuses(error: str, match: str = "", times: int = 1, after: int = 0, **more:
     return Fault(match, 200, body=body, times=times, after=after)
 
 
-class SlackServer:
+class _Handler(QuietHandler):
+    api: SlackServer
+
+    def do_GET(self) -> None:
+        slack = self.api
+        parts = urlsplit(self.path)
+        query = dict(parse_qsl(parts.query))
+        with slack._lock:
+            slack.requests.append(Request(parts.path, query, {k.lower(): v for k, v in self.headers.items()}))
+            if slack.before:
+                slack.before(len(slack.requests))
+            fault = take_fault(slack.faults, self.path)
+            known = self.headers.get("Authorization") == f"Bearer {TOKEN}"
+            status, content_type, body = self._answer(parts.path, query, known)
+        self._send(status, {"Content-Type": content_type}, body, fault)
+
+    def _answer(self, path: str, query: Payload, known: bool) -> tuple[int, str, bytes]:
+        slack = self.api
+        if path.startswith("/files-pri/"):
+            if not known or "files:read" not in slack.scopes:
+                return 200, "text/html; charset=utf-8", LOGIN_PAGE
+            content = slack.files.get(path.split("/")[2].partition("-")[2])
+            return (
+                (200, "text/plain", content) if content is not None else (404, "text/html", b"<html>Not found</html>")
+            )
+        if not known:
+            given = self.headers.get("Authorization")
+            answer: Payload = {"ok": False, "error": "invalid_auth" if given else "not_authed"}
+        else:
+            answer = slack.answer(path.rpartition("/")[2], query)
+        return 200, "application/json; charset=utf-8", json.dumps(answer).encode()
+
+    def _send(self, status: int, headers: dict[str, str], body: bytes, fault: Fault | None) -> None:
+        cut = False
+        if fault:
+            time.sleep(fault.delay)
+            status = fault.status or status
+            headers |= fault.headers
+            body = body if fault.body is None else fault.body
+            cut = fault.cut
+        try:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[: len(body) // 2] if cut else body)
+            self.wfile.flush()
+            self.close_connection = self.close_connection or cut
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client had enough
+
+
+class SlackServer(LocalServer):
     """Serves one workspace on 127.0.0.1 while the `with` block runs.
 
     `messages` are lists by channel id, in any order, as an export has them; `files` are the bytes of files by id. All
     may be changed while it runs. `scopes` are the token's, `max_limit` the most messages it gives in a page, and
     `before` is called with each request's number, from 1, before it is answered.
     """
+
+    handler = _Handler
+    root = "/api"
 
     def __init__(
         self,
@@ -75,21 +131,6 @@ class SlackServer:
         self.before = before
         self.requests: list[Request] = []
         self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        handler = type("Handler", (_Handler,), {"slack": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self.base_url = f"{self.origin}/api"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(timeout=5)
 
     def calls(self, start: int = 0) -> dict[str, int]:
         """How often each method was called, from the request with this number on."""
@@ -229,74 +270,6 @@ class SlackServer:
         return (
             {**answer, "response_metadata": {"next_cursor": _cursor("next_ts", rows[limit]["ts"])}} if more else answer
         )
-
-    def _take_fault(self, target: str) -> Fault | None:
-        for fault in self.faults:
-            if fault.match in target and fault.times > 0:
-                if fault.after > 0:
-                    fault.after -= 1
-                    continue
-                fault.times -= 1
-                return fault
-        return None
-
-
-class _Handler(BaseHTTPRequestHandler):
-    slack: SlackServer
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # headers and body in one packet, otherwise every answer waits 40 ms for an acknowledgement
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: a test's output is not a log."""
-
-    def do_GET(self) -> None:
-        slack = self.slack
-        parts = urlsplit(self.path)
-        query = dict(parse_qsl(parts.query))
-        with slack._lock:
-            slack.requests.append(Request(parts.path, query, {k.lower(): v for k, v in self.headers.items()}))
-            if slack.before:
-                slack.before(len(slack.requests))
-            fault = slack._take_fault(self.path)
-            known = self.headers.get("Authorization") == f"Bearer {TOKEN}"
-            status, content_type, body = self._answer(parts.path, query, known)
-        self._send(status, {"Content-Type": content_type}, body, fault)
-
-    def _answer(self, path: str, query: Payload, known: bool) -> tuple[int, str, bytes]:
-        slack = self.slack
-        if path.startswith("/files-pri/"):
-            if not known or "files:read" not in slack.scopes:
-                return 200, "text/html; charset=utf-8", LOGIN_PAGE
-            content = slack.files.get(path.split("/")[2].partition("-")[2])
-            return (
-                (200, "text/plain", content) if content is not None else (404, "text/html", b"<html>Not found</html>")
-            )
-        if not known:
-            given = self.headers.get("Authorization")
-            answer: Payload = {"ok": False, "error": "invalid_auth" if given else "not_authed"}
-        else:
-            answer = slack.answer(path.rpartition("/")[2], query)
-        return 200, "application/json; charset=utf-8", json.dumps(answer).encode()
-
-    def _send(self, status: int, headers: dict[str, str], body: bytes, fault: Fault | None) -> None:
-        cut = False
-        if fault:
-            time.sleep(fault.delay)
-            status = fault.status or status
-            headers |= fault.headers
-            body = body if fault.body is None else fault.body
-            cut = fault.cut
-        try:
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body[: len(body) // 2] if cut else body)
-            self.wfile.flush()
-            self.close_connection = self.close_connection or cut
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the client had enough
 
 
 def _as_channel(channel: Payload) -> Payload:

@@ -1,0 +1,65 @@
+"""What the small servers of the tests have in common: a port of 127.0.0.1 while a block runs, silence, and faults."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+
+class Passing(Protocol):
+    """A fault that is for the next `times` calls whose target contains `match`, once `after` of these have passed."""
+
+    match: str
+    times: int
+    after: int
+
+
+Fault = TypeVar("Fault", bound=Passing)
+
+
+class QuietHandler(BaseHTTPRequestHandler):
+    """Answers for the `api` that it was started by."""
+
+    api: Any
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # headers and body in one packet, otherwise every answer waits 40 ms for an acknowledgement
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: a test's output is not a log."""
+
+
+class LocalServer:
+    """Listens while the `with` block runs; `base_url` ends with `root`, where the API begins."""
+
+    handler: ClassVar[type[QuietHandler]]
+    root: ClassVar[str] = ""
+
+    def __enter__(self) -> Self:
+        handler = type("Handler", (self.handler,), {"api": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self.host = f"127.0.0.1:{self._server.server_address[1]}"
+        self.origin = f"http://{self.host}"
+        self.base_url = f"{self.origin}{self.root}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+
+def take_fault(faults: Iterable[Fault], target: str) -> Fault | None:
+    """The fault that a call meets, used up by one."""
+    for fault in faults:
+        if fault.match in target and fault.times > 0:
+            if fault.after > 0:
+                fault.after -= 1
+                continue
+            fault.times -= 1
+            return fault
+    return None
