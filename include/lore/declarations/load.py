@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from include.lore.declarations.kinds import KINDS, Declaration
+from include.lore.declarations.reading import yaml_errors
 from include.lore.errors import ConfigurationError, DeclarationError
 
 __all__ = ["Declarations", "load_declaration", "load_declarations"]
@@ -88,7 +89,7 @@ class _Loader(yaml.SafeLoader):
 
 def _read_yaml(path: Path) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
     """The file's mapping, and the line of each of its keys."""
-    try:
+    with yaml_errors(path, DeclarationError, quoting="a value that starts with @, * or %"):
         if path.exists() and not path.is_file():
             raise DeclarationError(f"{path}: is no file.", remedy="Move it elsewhere, or give it another suffix.")
         if path.stat().st_size > MAX_BYTES:
@@ -97,15 +98,6 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
         node = loader.get_single_node()
         lines = dict(_lines(node, path)) if node else {}
         values = loader.construct_document(node) if node else None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f", line {mark.line + 1}" if mark else ""
-        raise DeclarationError(
-            f"{path}{where}: not valid YAML: {error.problem or error.context}.",
-            remedy="Correct the line; a value that starts with @, * or % must stand in quotes.",
-        ) from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise DeclarationError(f"{path}: cannot be read as YAML: {error}.", remedy="Write YAML in UTF-8.") from None
     if values is None:
         raise DeclarationError(f"{path}: is empty.", remedy="Write at least `kind`, or delete the file.")
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):

@@ -20,6 +20,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from include.lore.declarations.reading import yaml_errors
 from include.lore.errors import ConfigurationError
 from include.lore.types import PUBLIC
 
@@ -125,7 +126,7 @@ class _Loader(yaml.SafeLoader):
 
 def _read_yaml(path: Path) -> tuple[list[Any], list[Mapping[str, int]]]:
     """The file's list, and for each item the line of each of its keys; "" is the line where it starts."""
-    try:
+    with yaml_errors(path, ConfigurationError, quoting="a text with a colon, or that starts with *, & or @,"):
         if not path.is_file():
             raise ConfigurationError(f"{path}: there is no such file.", remedy=REMEDY)
         if path.stat().st_size > MAX_BYTES:
@@ -136,15 +137,6 @@ def _read_yaml(path: Path) -> tuple[list[Any], list[Mapping[str, int]]]:
             [dict(_lines(item, path)) for item in node.value] if isinstance(node, yaml.SequenceNode) else []
         )
         values = loader.construct_document(node) if node else None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f", line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(
-            f"{path}{where}: not valid YAML: {error.problem or error.context}.",
-            remedy="Correct the line; a text with a colon, or that starts with *, & or @, must stand in quotes.",
-        ) from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path}: cannot be read as YAML: {error}.", remedy="Write YAML in UTF-8.") from None
     if not isinstance(values, list) or not values:
         said = "is empty" if not values else "is not a list of questions"
         raise ConfigurationError(f"{path}: {said}.", remedy=REMEDY)
