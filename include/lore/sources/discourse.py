@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from hashlib import sha256
 
 from include.lore.declarations import DiscourseDeclaration
-from include.lore.errors import ConversionError, SourceError
+from include.lore.errors import ConversionError
+from include.lore.sources.cursors import selection_of, unreadable_cursor
 from include.lore.sources.discourse_forum import Forum, explain_discourse
 from include.lore.sources.discourse_text import Topic
 from include.lore.sources.http import HttpError
@@ -116,9 +116,7 @@ class DiscourseSource:
             marks = {int(number): str(mark) for number, mark in stored["marks"].items()}
             whole, selection = int(stored["whole"]), stored["selection"]
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise SourceError(
-                f"The stored cursor of {self.id} cannot be read.", remedy="Sync the source from its start."
-            ) from None
+            raise unreadable_cursor(self.id) from None
         days = self._declaration.refresh_days
         if selection != self._selection() or (days and self._retries.now() - whole > days * DAY):
             return None
@@ -126,4 +124,4 @@ class DiscourseSource:
 
     def _selection(self) -> str:
         chosen = {"url", "categories", "solved_only", "max_posts", "audiences"}
-        return sha256(self._declaration.model_dump_json(include=chosen).encode()).hexdigest()[:12]
+        return selection_of(self._declaration.model_dump_json(include=chosen))

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import sha256
 
 from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.errors import SourceError
+from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
 from include.lore.sources.github_http import GitHubAccess, GitHubClient
 from include.lore.sources.github_run import IssuesRun
 from include.lore.sources.github_state import IssuesState
 from include.lore.types import Batch, Cursor
 
 __all__ = ["GitHubIssuesSource"]
-
-UNSELECTIVE = {"id", "title", "description", "schedule", "owner", "tags", "max_failed_share", "max_removed_share"}
-"""Keys of a declaration that do not choose what is read."""
 
 
 class GitHubIssuesSource:
@@ -71,11 +67,8 @@ class GitHubIssuesSource:
         try:
             return IssuesState.from_cursor(cursor, self._selection())
         except ValueError:
-            raise SourceError(
-                f"The stored cursor of {self.id} cannot be read.", remedy="Sync the source from its start."
-            ) from None
+            raise unreadable_cursor(self.id) from None
 
     def _selection(self) -> str:
-        """What the declaration chooses; a cursor of another choice is not gone on from."""
-        values = self._declaration.model_dump_json(exclude=UNSELECTIVE)
-        return sha256(f"{values} {self._access.base_url}".encode()).hexdigest()[:12]
+        values = self._declaration.model_dump_json(exclude={"id", *UNSELECTIVE})
+        return selection_of(f"{values} {self._access.base_url}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from urllib.parse import quote
 
 from include.lore.declarations import GitHubRepoDeclaration
 from include.lore.errors import SourceError
+from include.lore.sources.cursors import selection_of
 from include.lore.sources.github_archive import Archive
 from include.lore.sources.github_code import UNITS_VERSION
 from include.lore.sources.github_files import RepositoryFiles
@@ -104,10 +104,9 @@ class GitHubRepoSource:
         return f"{client.hosts.web_url}/{self._declaration.repository}"
 
     def _selection(self) -> str:
-        """What a declaration chooses; a cursor of another choice is not gone on from."""
         chosen = {"repository", "ref", "include", "exclude", "code", "max_bytes", "audiences"}
         values = self._declaration.model_dump_json(include=chosen)
-        return sha256(f"{values} {self._access.base_url} {UNITS_VERSION}".encode()).hexdigest()[:12]
+        return selection_of(f"{values} {self._access.base_url} {UNITS_VERSION}")
 
 
 def _batches(found: Iterator[Document | Failure]) -> Iterator[list[Document | Failure]]:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from include.lore.declarations import JsonApiDeclaration
-from include.lore.errors import SourceError
+from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
 from include.lore.sources.json_http import JsonApi, Secrets
 from include.lore.sources.json_items import ItemReader
 from include.lore.sources.json_paging import Pager, Part
@@ -126,15 +126,12 @@ class JsonApiSource:
             pages = [replace(_Page(**page), ids=tuple(page["ids"])) for page in stored["pages"]]
             selection = stored["selection"]
         except (ValueError, KeyError, TypeError):
-            raise SourceError(
-                f"The stored cursor of {self.id} cannot be read.", remedy="Sync the source from its start."
-            ) from None
+            raise unreadable_cursor(self.id) from None
         return pages if selection == self._selection() else []
 
     def _selection(self) -> str:
-        without = {"title", "description", "schedule", "owner", "tags", "max_failed_share", "max_removed_share"}
-        limits = {"max_pages", "max_items", "max_page_bytes"}
-        return sha256(self._declaration.model_dump_json(exclude=without | limits).encode()).hexdigest()[:12]
+        without = {"max_pages", "max_items", "max_page_bytes"} | UNSELECTIVE
+        return selection_of(self._declaration.model_dump_json(exclude=without))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from hashlib import sha256
 
 from include.lore.declarations import SiteDeclaration
-from include.lore.errors import SourceError
+from include.lore.sources.cursors import selection_of, unreadable_cursor
 from include.lore.sources.site_crawl import Crawl
 from include.lore.sources.site_fetch import Fetcher
 from include.lore.sources.site_pages import Pages
@@ -82,13 +81,11 @@ class SiteSource:
         try:
             pages = Pages.from_cursor(since, self._selection(), self._scope.origin) if since else None
         except ValueError:
-            raise SourceError(
-                f"The stored cursor of {self.id} cannot be read.", remedy="Sync the source from its start."
-            ) from None
+            raise unreadable_cursor(self.id) from None
         pages = pages or Pages()
         if pages.started is None or not 0 <= now - pages.started < ROUND_SECONDS:
             pages.begin(int(now))
         return pages
 
     def _selection(self) -> str:
-        return sha256(self._declaration.model_dump_json(include=COUNTS).encode()).hexdigest()[:12]
+        return selection_of(self._declaration.model_dump_json(include=COUNTS))

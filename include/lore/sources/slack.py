@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 
 from include.lore.declarations import SlackDeclaration
+from include.lore.sources.cursors import selection_of
 from include.lore.sources.slack_api import DEFAULT_BASE_URL, SlackApi, SlackConnection
 from include.lore.sources.slack_channel import ChannelReader
 from include.lore.sources.slack_cursor import ChannelState, CursorWriter, from_cursor, mark_of
@@ -87,7 +87,7 @@ class SlackSource:
 
     def _selection(self) -> str:
         chosen = {"base_url", "since", "include_bots", "include_files", "max_file_bytes", "audiences"}
-        return sha256(self._declaration.model_dump_json(include=chosen).encode()).hexdigest()[:12]
+        return selection_of(self._declaration.model_dump_json(include=chosen))
 
 
 @dataclass(frozen=True, slots=True)

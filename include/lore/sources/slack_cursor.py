@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from include.lore.errors import SourceError
+from include.lore.sources.cursors import unreadable_cursor
 from include.lore.sources.slack_payload import as_mapping, as_text
 from include.lore.types import Cursor
 
@@ -79,9 +79,7 @@ def from_cursor(cursor: Cursor, selection: str, source_id: str) -> dict[str, Cha
             return {}
         return {identity: _state(as_mapping(value)) for identity, value in stored["channels"].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise SourceError(
-            f"The stored cursor of {source_id} cannot be read.", remedy="Sync the source from its start."
-        ) from None
+        raise unreadable_cursor(source_id) from None
 
 
 def _values(state: ChannelState) -> dict[str, str | None]:

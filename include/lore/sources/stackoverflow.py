@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any
 
 from include.lore.declarations import StackOverflowDeclaration
 from include.lore.errors import ConversionError, SourceError
+from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
 from include.lore.sources.stackoverflow_api import Page, StackExchangeAccess, StackExchangeApi
 from include.lore.sources.stackoverflow_posts import (
     Answer,
@@ -142,18 +142,15 @@ class StackOverflowSource:
             place = _Place(int(stored["whole"]), _integers(stored["reached"]), _integers(stored["recent"]))
             selection = stored["selection"]
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise SourceError(
-                f"The stored cursor of {self.id} cannot be read.", remedy="Sync the source from its start."
-            ) from None
+            raise unreadable_cursor(self.id) from None
         days = self._declaration.refresh_days
         if selection != self._selection() or (days and now - place.whole > days * DAY):
             return None
         return place
 
     def _selection(self) -> str:
-        without = {"title", "description", "schedule", "owner", "tags", "max_failed_share", "max_removed_share"}
-        chosen = self._declaration.model_dump_json(exclude=without | {"max_questions", "refresh_days"})
-        return sha256(chosen.encode()).hexdigest()[:12]
+        without = {"max_questions", "refresh_days"} | UNSELECTIVE
+        return selection_of(self._declaration.model_dump_json(exclude=without))
 
 
 @dataclass(frozen=True, slots=True)

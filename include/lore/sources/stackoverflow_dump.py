@@ -8,12 +8,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from xml.parsers import expat
 
 from include.lore.declarations import StackOverflowDeclaration
 from include.lore.errors import ConversionError, SourceError
+from include.lore.sources.cursors import selection_of
 from include.lore.sources.stackoverflow_posts import (
     Answer,
     Question,
@@ -143,7 +143,7 @@ class StackOverflowDumpSource:
         except OSError as error:
             raise self._unreadable(error) from None
         chosen = self._declaration.model_dump_json(exclude={"title", "description", "schedule", "owner", "tags"})
-        mark = f"{status.st_size}:{status.st_mtime_ns}:{sha256(chosen.encode()).hexdigest()[:12]}"
+        mark = f"{status.st_size}:{status.st_mtime_ns}:{selection_of(chosen)}"
         return json.dumps({"dump": mark})
 
     def _unreadable(self, error: OSError) -> SourceError:
