@@ -1,4 +1,7 @@
-"""Run every bench, one after the other, each in a process of its own, and print one JSON object."""
+"""Run the benches one after the other, each in a process of its own, and print one JSON object.
+
+`baseline`, `memory` and `scale` are run by themselves: they make large indexes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ BENCHES = ("facade", "dag_parse", "embedder", "store", "sync", "kill")
 
 
 def main() -> int:
-    """Print the figures of all benches; returns 1 when one of them failed."""
+    """Print the figures of these benches; returns 1 when one of them failed."""
     figures: dict[str, object] = {}
     failed = False
     for name in BENCHES:

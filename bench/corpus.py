@@ -17,3 +17,13 @@ def load_corpus() -> BeirDataset:
     if not folder.is_dir():
         sys.exit("This bench needs real pages: set LORE_BENCH_BEIR to a folder in BEIR layout.")
     return load_beir(folder, None)
+
+
+def wordings(question: str) -> tuple[str, ...]:
+    """The question, its longer words, and its words the other way round: three wordings without a model."""
+    words = question.split()
+    return (
+        question,
+        " ".join(word for word in words if len(word) > 3) or question,
+        f"How to: {' '.join(reversed(words))}",
+    )

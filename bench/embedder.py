@@ -11,12 +11,12 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from bench.corpus import load_corpus
+from bench.stopwatch import seconds
 
 CHARACTERS = 1000
 QUERIES = 50
@@ -83,12 +83,6 @@ def pieces(folder: Path, count: int) -> list[str]:
             text = json.loads(line)["text"]
             texts += [text[at : at + CHARACTERS] for at in range(0, len(text) - CHARACTERS + 1, CHARACTERS)]
     return random.Random(0).sample(texts, min(count, len(texts)))
-
-
-def seconds(call: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    call()
-    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

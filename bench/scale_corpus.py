@@ -17,7 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from bench.corpus import load_corpus
+from bench.corpus import load_corpus, wordings
 from include.lore.evaluation.beir import BeirSource
 from include.lore.settings import Settings, load_settings
 from include.lore.types import PUBLIC, Chunk, Document, Entry
@@ -160,31 +160,21 @@ def _real(folder: Path) -> tuple[list[Page], list[Asked]]:
     documents = [document for batch in BeirSource(dataset.folder).read(None) for document in batch.documents]
     cut = [(document.title, tuple(splitter.split(document))) for document in documents]
     cut = [(title, chunks) for title, chunks in cut if chunks]
-    asked = [(query.text, _wordings(query.text)) for query in dataset.queries]
+    asked = [(query.text, wordings(query.text)) for query in dataset.queries]
     kept = folder / f"{dataset.name}.npz"
     if kept.exists():
         with np.load(kept) as stored:
-            passages, wordings = stored["passages"], stored["wordings"]
+            passages, asked_vectors = stored["passages"], stored["wordings"]
     else:
         passages = embedder.embed_documents([chunk.embedded_text for _, chunks in cut for chunk in chunks])
-        wordings = np.stack([embedder.embed_query(wording) for _, three in asked for wording in three])
-        np.savez(kept, passages=passages, wordings=wordings)
+        asked_vectors = np.stack([embedder.embed_query(wording) for _, three in asked for wording in three])
+        np.savez(kept, passages=passages, wordings=asked_vectors)
     ends = np.cumsum([len(chunks) for _, chunks in cut])[:-1]
     pages = [Page(title, chunks, part) for (title, chunks), part in zip(cut, np.split(passages, ends), strict=True)]
     questions = [
-        Asked(text, three, part) for (text, three), part in zip(asked, np.split(wordings, len(asked)), strict=True)
+        Asked(text, three, part) for (text, three), part in zip(asked, np.split(asked_vectors, len(asked)), strict=True)
     ]
     return pages, questions
-
-
-def _wordings(question: str) -> tuple[str, ...]:
-    """The question, its longer words, and its words the other way round: three wordings without a model."""
-    words = question.split()
-    return (
-        question,
-        " ".join(word for word in words if len(word) > 3) or question,
-        f"How to: {' '.join(reversed(words))}",
-    )
 
 
 def _unit(vectors: Matrix) -> Matrix:

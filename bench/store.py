@@ -6,13 +6,14 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import UUID
 
 import numpy as np
 
+from bench.stopwatch import seconds
 from include.lore.stores.lancedb import LanceStore
 from include.lore.types import Chunk, Document, Entry, Recipe
 
@@ -35,11 +36,11 @@ def main() -> None:
     batches = list(_batches(chance))
     with tempfile.TemporaryDirectory() as folder:
         store = LanceStore(str(Path(folder) / "index"), Recipe("bench", DIMENSIONS))
-        first = _seconds(lambda: store.replace(batches[0]))
-        write = _seconds(lambda: [store.replace(batch) for batch in batches[1:]])
-        optimize = _seconds(store.optimize)
-        rewrite = _seconds(lambda: [store.replace(batch) for batch in batches[:4]])
-        reoptimize = _seconds(store.optimize)
+        first = seconds(lambda: store.replace(batches[0]))
+        write = seconds(lambda: [store.replace(batch) for batch in batches[1:]])
+        optimize = seconds(store.optimize)
+        rewrite = seconds(lambda: [store.replace(batch) for batch in batches[:4]])
+        reoptimize = seconds(store.optimize)
         known = [chunk.content_hash for entry in batches[0] for chunk in entry.chunks]
         report = {
             "chunks": store.count().chunks,
@@ -49,8 +50,8 @@ def main() -> None:
             "optimize_seconds": round(optimize, 3),
             "rewrite_1024_chunks_seconds": round(rewrite, 3),
             "optimize_again_seconds": round(reoptimize, 3),
-            "vectors_for_256_ms": round(1000 * _seconds(lambda: store.vectors_for(known)), 1),
-            "fingerprints_ms": round(1000 * _seconds(lambda: store.fingerprints("bench")), 1),
+            "vectors_for_256_ms": round(1000 * seconds(lambda: store.vectors_for(known)), 1),
+            "fingerprints_ms": round(1000 * seconds(lambda: store.fingerprints("bench")), 1),
             "single_ms": _searches(store, chance, 1),
             "three_side_by_side_ms": _searches(store, chance, WORDINGS),
         }
@@ -114,12 +115,6 @@ def _texts(chance: np.random.Generator, count: int, words: int) -> list[str]:
 def _vectors(chance: np.random.Generator, count: int) -> np.ndarray:
     rows = chance.standard_normal((count, DIMENSIONS)).astype(np.float32)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from bench.corpus import load_corpus
+from bench.corpus import load_corpus, wordings
+from bench.stopwatch import seconds
 from include.lore.convert import convert
 from include.lore.evaluation.beir import BeirSource
 from include.lore.ingest.split import MarkdownSplitter
@@ -73,23 +72,10 @@ def questions(settings: Any, embedder: Any, store: Any, dataset: Any) -> dict[st
     pipeline = make_pipeline(settings, index=store, embedder=embedder)
     taken = []
     for query in dataset.queries[: ROUNDS + 5]:
-        words = query.text.split()
-        wordings = (
-            query.text,
-            " ".join(word for word in words if len(word) > 3),
-            f"How to: {' '.join(reversed(words))}",
-        )
-        plan = Plan(query.text, wordings)
+        plan = Plan(query.text, wordings(query.text))
         taken.append(1000 * seconds(lambda plan=plan: pipeline.passages(plan, Question(plan.question))))
     cuts = quantiles(taken[5:], n=20)
     return {"p50": round(cuts[9], 1), "p95": round(cuts[18], 1)}
-
-
-def seconds(action: Callable[[], object]) -> float:
-    """How long it takes."""
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
 
 
 if __name__ == "__main__":
