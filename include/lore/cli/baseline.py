@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from include.lore.cli.common import index_exists
+from include.lore.cli.common import require_index
 from include.lore.cli.output import message, print_json, progress
-from include.lore.errors import ConfigurationError
 
 __all__ = ["register"]
 
@@ -36,8 +35,7 @@ def export_index(
     from include.lore.wiring import make_baseline
 
     settings = load_settings()
-    if not index_exists(settings):
-        raise ConfigurationError(f"There is no index at {settings.index_uri} yet.", remedy="Run: lore sync --all")
+    require_index(settings)
     with progress("export") as listener:
         report = make_baseline(settings).export(file, force=force, vectors=not no_vectors, listener=listener)
     for source_id, documents in report.sources.items():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from include.lore.settings import Settings
     from include.lore.types import Answer, Citation, Hit
 
-__all__ = ["answer_json", "check_sources", "hit_json", "index_exists", "open_index"]
+__all__ = ["answer_json", "check_sources", "hit_json", "index_exists", "open_index", "require_index"]
 
 
 def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> None:
@@ -38,10 +38,15 @@ def index_exists(settings: Settings) -> bool:
     return "://" in settings.index_uri or Path(settings.index_uri).exists()
 
 
-def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:
-    """The index with its embedder, for reading. Raises ConfigurationError when it is absent or lacks a source."""
+def require_index(settings: Settings) -> None:
+    """Raise ConfigurationError when there is no index to read."""
     if not index_exists(settings):
         raise ConfigurationError(f"There is no index at {settings.index_uri} yet.", remedy="Run: lore sync --all")
+
+
+def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:
+    """The index with its embedder, for reading. Raises ConfigurationError when it is absent or lacks a source."""
+    require_index(settings)
     from include.lore.wiring import make_embedder, open_store
 
     embedder = make_embedder(settings)

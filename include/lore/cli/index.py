@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from include.lore.evaluation.verdict import Verdict
     from include.lore.evaluation.versions import IndexVersions, Standing
     from include.lore.settings import Settings
+    from include.lore.types import Recipe
 
 __all__ = ["register"]
 
@@ -79,8 +80,7 @@ def build(
     json: Json = False,
 ) -> None:
     """Build a version with the present settings beside the live one, from the kept documents. May be run again."""
-    chosen = {"embedder": embedder, "chunk_characters": chunk_characters}
-    versions = _versions(_settings(**{name: value for name, value in chosen.items() if value is not None}))
+    versions = _versions(_settings(embedder=embedder, chunk_characters=chunk_characters))
     version = versions.prepare(new=new)
     message(f"Version {version.number}: {version.recipe.splitter}, {version.recipe.embedder}.")
     with progress("build") as listener:
@@ -192,12 +192,16 @@ def _report(verdict: Verdict, json: bool) -> None:
 def _tell_settings(versions: IndexVersions, number: int) -> None:
     """A process that is started with other settings than the live version's reads the one of before."""
     if not versions.fits(number):
-        recipe = versions.one(number).version.recipe
-        chosen = ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
+        chosen = _choices(versions.one(number).version.recipe)
         message(
             f"Note: the present settings are not those of version {number}. Processes that have them go on with the "
             f"version that they fit; set {chosen} for all (what is not named here: unset)."
         )
+
+
+def _choices(recipe: Recipe) -> str:
+    """The settings that a version was made with, as they are set."""
+    return ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
 
 
 def _table(standings: Sequence[Standing]) -> Any:
@@ -232,7 +236,7 @@ def _details(standing: Standing) -> Iterator[tuple[str, str]]:
     yield "splitter", version.recipe.splitter
     yield "strategy", version.recipe.strategy
     yield "schema", str(version.schema)
-    yield "settings", ", ".join(f"LORE_{name.upper()}={value}" for name, value in version.recipe.choices.items())
+    yield "settings", _choices(version.recipe)
     for name, moment in (
         ("made", version.created_at),
         ("ready", version.ready_at),
