@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from include.lore.protocols import Embedder
     from include.lore.settings import Settings
 
-__all__ = ["IngestDags", "index_asset", "make_ingest_dag", "make_ingest_dags", "shared_embedder"]
+__all__ = ["IngestDags", "index_asset", "index_pool", "make_ingest_dag", "make_ingest_dags", "shared_embedder"]
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +72,12 @@ def index_asset(source_id: str) -> Asset:
     return Asset(name=f"lore_{source_id}", uri=f"lore://index/{source_id}", group="lore")
 
 
+def index_pool() -> str:
+    """The pool that bounds the tasks which hold an embedder and write to the index."""
+    pool: str = conf.get("lore", "index_pool", fallback="default_pool")
+    return pool
+
+
 def make_ingest_dag(declaration: Declaration) -> DAG:
     """The DAG `ingest_<id>`: one run at a time, no catch-up, retries with growing pauses."""
     asset = index_asset(declaration.id)
@@ -98,7 +104,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
 
         @task(
             doc_md="Converts, splits, embeds and stores the documents of one shard. Doing it twice changes nothing.",
-            pool=conf.get("lore", "index_pool", fallback="default_pool"),
+            pool=index_pool(),
             max_active_tis_per_dag=INDEX_TASKS_AT_ONCE,
         )
         def index(shard: str) -> dict[str, Any]:

@@ -32,13 +32,17 @@ Without a question set the task is skipped. How to write one is in `docs/gate.md
 def make_evaluate_dag(declarations: Sequence[Declaration] = ()) -> DAG:
     """The DAG `evaluate`; a sync of any of the declared sources triggers it."""
     assets = [index_asset(declaration.id) for declaration in declarations]
-    arguments = dag_arguments() | {"schedule": AssetAny(*assets) if assets else None, "tags": ["evaluate", "lore"]}
+    arguments = dag_arguments() | {
+        "schedule": AssetAny(*assets) if assets else None,
+        "is_paused_upon_creation": True,
+        "tags": ["evaluate", "lore"],
+    }
     with DAG(
         dag_id="evaluate",
         dag_display_name="Evaluate the index",
         description="Score the live version of the index by the question set",
         doc_md=HELP,
-        **(arguments | {"is_paused_upon_creation": True}),
+        **arguments,
     ) as dag:
 
         @task(

@@ -1,4 +1,4 @@
-"""What the DAGs of versions have in common: their settings, the index, their pool, and the task that they end with."""
+"""What the DAGs of versions have in common: their settings, the index, and the task that they end with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.configuration import conf
 from airflow.sdk import get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from include.lore.evaluation.versions import IndexVersions
     from include.lore.settings import Settings
 
-__all__ = ["dag_arguments", "index_pool", "log_progress", "open_index", "settings_fit", "settings_of_run"]
+__all__ = ["dag_arguments", "log_progress", "open_index", "settings_fit", "settings_of_run"]
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +41,6 @@ def open_index(settings: Settings | None = None) -> IndexVersions:
     from include.lore.evaluation.versions import IndexVersions
 
     return IndexVersions(settings or settings_of_run(get_current_context()["params"]))
-
-
-def index_pool() -> str:
-    """The pool that bounds the tasks which hold an embedder and write to the index."""
-    pool: str = conf.get("lore", "index_pool", fallback="default_pool")
-    return pool
 
 
 def dag_arguments() -> dict[str, Any]:
