@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from include.lore.declarations import DiscourseDeclaration
 from include.lore.errors import SourceError
 from include.lore.sources.discourse_text import Topic, is_accepted, topic_document, topic_of
 from include.lore.sources.json_http import JsonApi
+from include.lore.sources.payload import Payload, as_mapping, as_mappings
 from include.lore.sources.posts import one_line
 from include.lore.sources.retries import Again
 from include.lore.types import Document
@@ -22,8 +23,6 @@ POSTS_AT_ONCE = 20
 MAX_PAGES = 20_000
 MAX_REPEATS = 10
 """So many pages in a row that bring nothing new are a list without an end."""
-
-Payload = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +69,16 @@ class Forum:
     def document(self, topic: Topic) -> Document:
         """A topic with its posts. Raises HttpError when it is gone, ConversionError when a post cannot be read."""
         path = f"/t/{topic.id}"
-        payload = _mapping(self._api.get(f"{path}.json").data)
-        stream = _mapping(payload.get("post_stream"))
-        posts = {post["id"]: post for post in _list(stream.get("posts")) if isinstance(post.get("id"), int)}
+        payload = as_mapping(self._api.get(f"{path}.json").data)
+        stream = as_mapping(payload.get("post_stream"))
+        posts = {post["id"]: post for post in as_mappings(stream.get("posts")) if isinstance(post.get("id"), int)}
         order = [number for number in stream.get("stream") or () if isinstance(number, int)] or list(posts)
         wanted = order[: self._declaration.max_posts]
         missing = [number for number in wanted if number not in posts]
         for start in range(0, len(missing), POSTS_AT_ONCE):
             some = missing[start : start + POSTS_AT_ONCE]
-            answer = _mapping(self._api.get(f"{path}/posts.json", {"post_ids[]": some}).data)
-            posts |= {post.get("id"): post for post in _list(_mapping(answer.get("post_stream")).get("posts"))}
+            answer = as_mapping(self._api.get(f"{path}/posts.json", {"post_ids[]": some}).data)
+            posts |= {post.get("id"): post for post in as_mappings(as_mapping(answer.get("post_stream")).get("posts"))}
         shown = [posts[number] for number in wanted if number in posts]
         shown += self._solution(path, payload, shown)
         category = self._categories.get(topic.category_id or 0)
@@ -93,12 +92,14 @@ class Forum:
 
     def _solution(self, path: str, payload: Payload, shown: list[Payload]) -> list[Payload]:
         """The accepted solution, where it stands beyond the posts that were read."""
-        number = _mapping(payload.get("accepted_answer")).get("post_number")
+        number = as_mapping(payload.get("accepted_answer")).get("post_number")
         if not isinstance(number, int) or any(is_accepted(post) or post.get("post_number") == number for post in shown):
             return []
-        near = _mapping(_mapping(self._api.get(f"{path}/{number}.json").data).get("post_stream"))
+        near = as_mapping(as_mapping(self._api.get(f"{path}/{number}.json").data).get("post_stream"))
         return [
-            {**post, "accepted_answer": True} for post in _list(near.get("posts")) if post.get("post_number") == number
+            {**post, "accepted_answer": True}
+            for post in as_mappings(near.get("posts"))
+            if post.get("post_number") == number
         ]
 
     def _wanted(self, topic: Topic) -> bool:
@@ -149,8 +150,8 @@ class Forum:
         seen: set[int] = set()
         for page in range(1, MAX_PAGES):
             params: dict[str, str | int] = {"include_subcategories": "true", "page": page}
-            data = _mapping(self._api.get("/categories.json", params).data)
-            rows = list(_flat(_list(_mapping(data.get("category_list")).get("categories"))))
+            data = as_mapping(self._api.get("/categories.json", params).data)
+            rows = list(_flat(as_mappings(as_mapping(data.get("category_list")).get("categories"))))
             fresh = [row for row in rows if isinstance(row.get("id"), int) and row["id"] not in seen]
             if not fresh:
                 return
@@ -170,14 +171,14 @@ class Forum:
         repeats = 0
         for page in range(MAX_PAGES):
             params: dict[str, str | int] = {"page": page, "no_definitions": "true"}
-            data = _mapping(self._api.get(path, params).data)
+            data = as_mapping(self._api.get(path, params).data)
             topics = data.get("topic_list")
             if not isinstance(topics, dict):
                 raise SourceError(
                     f"{self._declaration.url}{path} answered something else than a list of topics.",
                     remedy="Check that `url` is the address of a Discourse forum.",
                 )
-            rows = _list(topics.get("topics"))
+            rows = as_mappings(topics.get("topics"))
             yield rows
             if not topics.get("more_topics_url") or not rows:
                 return
@@ -192,10 +193,10 @@ class Forum:
 
 def explain_discourse(status: int, data: Any) -> Again | str:
     """What a refusal of Discourse says: a list of sentences, and how long to wait when too much was asked."""
-    payload = _mapping(data)
+    payload = as_mapping(data)
     errors = payload.get("errors")
     said = "; ".join(one_line(error) for error in errors[:3]) if isinstance(errors, list) else ""
-    seconds = _mapping(payload.get("extras")).get("wait_seconds")
+    seconds = as_mapping(payload.get("extras")).get("wait_seconds")
     if payload.get("error_type") == "rate_limit" or status == 429:
         return Again(said, float(seconds) if isinstance(seconds, int | float) else None)
     return said
@@ -205,13 +206,5 @@ def _flat(rows: list[Payload]) -> Iterator[Payload]:
     for row in rows:
         yield row
         yield from (
-            {"parent_category_id": row.get("id"), **below} for below in _flat(_list(row.get("subcategory_list")))
+            {"parent_category_id": row.get("id"), **below} for below in _flat(as_mappings(row.get("subcategory_list")))
         )
-
-
-def _mapping(value: object) -> Payload:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Payload]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

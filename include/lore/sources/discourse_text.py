@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from include.lore.declarations import DiscourseDeclaration
+from include.lore.sources.payload import Payload
 from include.lore.sources.posts import day, facts, from_iso, one_line, section, to_markdown, web_address
 from include.lore.types import Document
 
@@ -35,8 +36,6 @@ MARKED = (
 
 DRAWN = (("div", "meta"), ("a", "anchor"))
 """The file name and size below a picture, and the empty link before a heading."""
-
-Payload = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from include.lore.sources.github_answers import GitHubReply, page_number
 from include.lore.sources.github_feed import MAX_PAGES, PER_PAGE, endless
 from include.lore.sources.github_http import GitHubClient
-from include.lore.sources.github_text import as_list, as_text
+from include.lore.sources.github_text import as_list
+from include.lore.sources.payload import Payload, as_text
 
 __all__ = ["Comments", "number_at_end", "whole_list"]
 
@@ -18,8 +18,6 @@ SHOWN = (
 )  # fmt: skip
 FEW_CALLS = 10
 """Up to here, comments are asked for one by one without looking for a shorter way."""
-
-Payload = Mapping[str, Any]
 
 
 class Comments:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.sources.github_text import Part, as_text, comment_part, is_bot, page
+from include.lore.sources.github_text import Part, comment_part, is_bot, page
+from include.lore.sources.payload import Payload, as_text
 from include.lore.types import Document
 
 __all__ = ["as_item", "discussion_document"]
 
 FIRST = ("", 0)
 """Before all that has a time."""
-
-Payload = Mapping[str, Any]
 
 
 def as_item(node: Payload) -> dict[str, Any]:

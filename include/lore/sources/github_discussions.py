@@ -14,6 +14,7 @@ from include.lore.sources.github_http import GitHubClient
 from include.lore.sources.github_pages import Found, wanted
 from include.lore.sources.github_state import Numbers
 from include.lore.sources.github_text import issue_number
+from include.lore.sources.payload import Payload, as_mappings
 from include.lore.sources.posts import from_iso
 
 __all__ = ["Discussions"]
@@ -42,8 +43,6 @@ MORE_COMMENTS = REPOSITORY.format(
     more=", $number: Int!, $after: String",
     what=f"discussion(number: $number) {{ comments(first: 100, after: $after) {{ {COMMENTS} }} }}",
 )
-
-Payload = Mapping[str, Any]
 
 
 class Discussions:
@@ -99,7 +98,7 @@ class Discussions:
             found = self._client.graphql(LIST, {**self._names, "after": after})
             connection = _under(found, "repository", "discussions")
             total = connection.get("totalCount") or 0
-            for node in _nodes(connection):
+            for node in as_mappings(connection.get("nodes")):
                 item = as_item(node)
                 time = from_iso(item["updated_at"])
                 if until and time and time < until:
@@ -142,14 +141,14 @@ class Discussions:
     def _comments(self, number: int, node: Payload) -> list[Payload]:
         """All comments, of which a discussion brings the first hundred."""
         connection = _under(node, "comments")
-        comments = _nodes(connection)
+        comments = as_mappings(connection.get("nodes"))
         for _ in range(MAX_PAGES):
             info = _under(connection, "pageInfo")
             if not info.get("hasNextPage"):
                 return comments
             variables = {**self._names, "number": number, "after": info.get("endCursor")}
             connection = _under(self._client.graphql(MORE_COMMENTS, variables), "repository", "discussion", "comments")
-            comments += _nodes(connection)
+            comments += as_mappings(connection.get("nodes"))
         raise endless("comments", f"/repos/{self._declaration.repository}/comments")
 
     def _settled(self, listed: Mapping[int, Payload]) -> FeedState:
@@ -170,8 +169,3 @@ def _under(value: object, *keys: str) -> Mapping[str, Any]:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
-
-
-def _nodes(connection: Payload) -> list[Payload]:
-    nodes = connection.get("nodes")
-    return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []

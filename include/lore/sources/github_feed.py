@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from include.lore.errors import SourceError
 from include.lore.sources.github_answers import GitHubReply
 from include.lore.sources.github_http import GitHubClient
-from include.lore.sources.github_text import as_list, as_text
+from include.lore.sources.github_text import as_list
+from include.lore.sources.payload import Payload, as_text
 from include.lore.sources.posts import from_iso
 
 __all__ = ["MAX_PAGES", "PER_PAGE", "Feed", "FeedState", "Page", "endless", "stamp"]
@@ -27,8 +27,6 @@ SECOND = timedelta(seconds=1)
 OVERLAP = timedelta(seconds=60)
 """Read again at every start: a change shows in GitHub's lists some seconds after the time that it carries."""
 MAX_RECENT = 300
-
-Payload = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.sources.github_answers import GitHubError
@@ -14,14 +13,8 @@ from include.lore.sources.github_feed import PER_PAGE
 from include.lore.sources.github_http import GitHubClient
 from include.lore.sources.github_reviews import review_facts, review_parts
 from include.lore.sources.github_state import IssuesState
-from include.lore.sources.github_text import (
-    as_text,
-    is_bot,
-    is_pull_request,
-    issue_document,
-    issue_number,
-    label_names,
-)
+from include.lore.sources.github_text import is_bot, is_pull_request, issue_document, issue_number, label_names
+from include.lore.sources.payload import Payload, as_text
 from include.lore.sources.posts import from_iso
 from include.lore.types import Document, Failure
 
@@ -29,8 +22,6 @@ __all__ = ["Found", "IssuePages", "wanted"]
 
 GONE = (404, 410)
 """It was deleted, or transferred to where the token may not read."""
-
-Payload = Mapping[str, Any]
 
 
 @dataclass(slots=True)

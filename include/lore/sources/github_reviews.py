@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from include.lore.convert.fences import fenced
-from include.lore.sources.github_text import Part, as_text, body_of, by_whom, created, login
+from include.lore.sources.github_text import Part, body_of, by_whom, created, login
+from include.lore.sources.payload import Payload, as_text
 
 __all__ = ["review_facts", "review_parts"]
 
 HUNK_LINES = 4
 """How much of the code is shown that a comment is about."""
 VERDICTS = {"APPROVED": "Approved", "CHANGES_REQUESTED": "Changes requested"}
-
-Payload = Mapping[str, Any]
 
 
 def review_facts(reviews: Sequence[Payload]) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.errors import SourceError
@@ -15,7 +14,8 @@ from include.lore.sources.github_feed import OVERLAP, PER_PAGE, Feed, FeedState,
 from include.lore.sources.github_http import GitHubClient
 from include.lore.sources.github_pages import Found, IssuePages, wanted
 from include.lore.sources.github_state import IssuesState, Numbers
-from include.lore.sources.github_text import as_text, issue_number
+from include.lore.sources.github_text import issue_number
+from include.lore.sources.payload import Payload, as_text
 from include.lore.sources.posts import from_iso
 
 __all__ = ["IssuesRun"]
@@ -30,8 +30,6 @@ query($owner: String!, $name: String!) {
   repository(owner: $owner, name: $name) { issues { totalCount } pullRequests { totalCount } }
 }
 """
-
-Payload = Mapping[str, Any]
 
 
 class IssuesRun:

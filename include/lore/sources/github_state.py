@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from include.lore.sources.github_feed import FeedState, stamp
 from include.lore.sources.github_listing import pack, unpack
-from include.lore.sources.github_text import as_text
+from include.lore.sources.payload import as_text
 from include.lore.sources.posts import from_iso
 from include.lore.types import Cursor
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.errors import SourceError
+from include.lore.sources.payload import as_text
 from include.lore.sources.posts import from_iso
 from include.lore.types import Document
 
 __all__ = [
     "Part",
     "as_list",
-    "as_text",
     "body_of",
     "by_whom",
     "comment_part",
@@ -42,11 +42,6 @@ def as_list(data: object, what: str) -> list[Mapping[str, Any]]:
             f"The API answered something else than a list of {what}.", remedy="Check that the base URL is GitHub's API."
         )
     return [item for item in data if isinstance(item, dict)]
-
-
-def as_text(value: object) -> str:
-    """The value when it is text, else ""."""
-    return value if isinstance(value, str) else ""
 
 
 def issue_number(issue: Mapping[str, Any]) -> int | None:

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 
 from include.lore.declarations import SlackDeclaration
 from include.lore.sources.cursors import selection_of
+from include.lore.sources.payload import Payload
 from include.lore.sources.slack_api import DEFAULT_BASE_URL, SlackApi, SlackConnection
 from include.lore.sources.slack_channel import ChannelReader
 from include.lore.sources.slack_cursor import ChannelState, CursorWriter, from_cursor, mark_of
 from include.lore.sources.slack_documents import Publisher
 from include.lore.sources.slack_files import SlackFiles
-from include.lore.sources.slack_payload import Payload
 from include.lore.sources.slack_workspace import Workspace
 from include.lore.types import Batch, Cursor
 

@@ -10,9 +10,10 @@ from typing import Self, TypeAlias
 
 from include.lore.errors import ConfigurationError, SourceError
 from include.lore.sources.http import HttpClient, HttpError
+from include.lore.sources.payload import Payload, as_mapping, as_mappings, as_text
 from include.lore.sources.retries import Again, Retries
 from include.lore.sources.slack_errors import NEXT_RUN, SET_TOKEN, SlackError, endless, refusal, strange, word
-from include.lore.sources.slack_payload import Payload, as_mapping, as_mappings, as_text, is_ts
+from include.lore.sources.slack_payload import is_ts
 
 __all__ = ["DEFAULT_BASE_URL", "SlackApi", "SlackConnection"]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from include.lore.convert.decoding import clean
 from include.lore.sources.mrkdwn import Names, to_markdown
-from include.lore.sources.slack_payload import Payload, as_count, as_mappings, as_text
+from include.lore.sources.payload import Payload, as_mappings, as_text
+from include.lore.sources.slack_payload import as_count
 
 __all__ = ["PostFile", "attachment_quotes", "block_texts", "file_lines", "read_file", "read_files"]
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from include.lore.declarations import SlackDeclaration
 from include.lore.sources.mrkdwn import Names
+from include.lore.sources.payload import Payload, as_text
 from include.lore.sources.slack_cursor import ChannelState, Marks, mark_of
 from include.lore.sources.slack_documents import Channel, Publisher
 from include.lore.sources.slack_files import SlackFiles
 from include.lore.sources.slack_history import Week, replies, weeks
 from include.lore.sources.slack_messages import Conversation, Post, conversations, read_post, week_of
-from include.lore.sources.slack_payload import Payload, as_count, as_text, is_ts
+from include.lore.sources.slack_payload import as_count, is_ts
 from include.lore.sources.slack_workspace import Workspace
 from include.lore.types import Document
 

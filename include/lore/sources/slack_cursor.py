@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from include.lore.sources.cursors import unreadable_cursor
-from include.lore.sources.slack_payload import as_mapping, as_text
+from include.lore.sources.payload import as_mapping, as_text
 from include.lore.types import Cursor
 
 __all__ = ["ChannelState", "CursorWriter", "Marks", "from_cursor", "mark_of"]

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from include.lore.sources.mrkdwn import Names
+from include.lore.sources.payload import Payload, as_text
 from include.lore.sources.slack_messages import Conversation, display_name, one_line, render, title_of
-from include.lore.sources.slack_payload import Payload, as_text
 from include.lore.types import Document
 
 __all__ = ["Channel", "People", "Publisher", "read_channel"]

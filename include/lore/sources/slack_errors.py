@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from include.lore.errors import SourceError
-from include.lore.sources.slack_payload import Payload, as_text
+from include.lore.sources.payload import Payload, as_text
 
 __all__ = ["NEXT_RUN", "SET_TOKEN", "SlackError", "endless", "refusal", "strange", "word"]
 

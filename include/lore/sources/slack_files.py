@@ -12,12 +12,12 @@ import httpx
 
 from include.lore.convert.decoding import clean, decode
 from include.lore.errors import ConversionError, SourceError
+from include.lore.sources.payload import as_mapping
 from include.lore.sources.retries import TRANSIENT, Again, retry_after
 from include.lore.sources.slack_api import SlackApi, SlackConnection
 from include.lore.sources.slack_attachments import PostFile, read_file
 from include.lore.sources.slack_errors import NEXT_RUN, SlackError
 from include.lore.sources.slack_messages import Conversation
-from include.lore.sources.slack_payload import as_mapping
 
 __all__ = ["SlackFiles"]
 

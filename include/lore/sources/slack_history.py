@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from include.lore.errors import SourceError
+from include.lore.sources.payload import Payload, as_text
 from include.lore.sources.slack_api import SlackApi
 from include.lore.sources.slack_errors import SlackError
 from include.lore.sources.slack_messages import week_of
-from include.lore.sources.slack_payload import Payload, as_text, is_ts
+from include.lore.sources.slack_payload import is_ts
 
 __all__ = ["Week", "replies", "weeks"]
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from include.lore.sources.mrkdwn import Names, escape, to_markdown, to_plain
+from include.lore.sources.payload import Payload, as_mapping, as_text
 from include.lore.sources.slack_attachments import PostFile, attachment_quotes, block_texts, file_lines, read_files
-from include.lore.sources.slack_payload import Payload, as_mapping, as_text, is_ts
+from include.lore.sources.slack_payload import is_ts
 
 __all__ = [
     "Conversation",

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from include.lore.errors import SourceError
 from include.lore.sources.mrkdwn import Names
+from include.lore.sources.payload import Payload, as_mapping, as_text
 from include.lore.sources.slack_api import SlackApi
 from include.lore.sources.slack_documents import Channel, People, read_channel
 from include.lore.sources.slack_errors import SlackError
 from include.lore.sources.slack_messages import author_id, display_name
-from include.lore.sources.slack_payload import Payload, as_mapping, as_text
 
 __all__ = ["Workspace"]
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from include.lore.declarations import StackOverflowDeclaration
+from include.lore.sources.payload import as_text
 from include.lore.sources.posts import (
     day,
     facts,
@@ -76,7 +77,7 @@ def question_from_api(item: Mapping[str, Any]) -> Question | None:
     return Question(
         id=number,
         title=unescaped(item.get("title")),
-        body=_text(item.get("body")),
+        body=as_text(item.get("body")),
         score=_whole(item.get("score")) or 0,
         tags=tuple(unescaped(tag) for tag in tags) if isinstance(tags, list) else (),
         author=_owner(item),
@@ -97,7 +98,7 @@ def answer_from_api(item: Mapping[str, Any]) -> Answer | None:
     if number is None or parent is None:
         return None
     score = _whole(item.get("score")) or 0
-    return Answer(number, parent, _text(item.get("body")), score, _owner(item), from_epoch(item.get("creation_date")))
+    return Answer(number, parent, as_text(item.get("body")), score, _owner(item), from_epoch(item.get("creation_date")))
 
 
 def question_from_dump(row: Mapping[str, str]) -> Question | None:
@@ -216,10 +217,6 @@ def _heading(answer: Answer, question: Question) -> str:
 def _owner(item: Mapping[str, Any]) -> str:
     owner = item.get("owner")
     return unescaped(owner.get("display_name")) if isinstance(owner, dict) else ""
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _whole(value: object) -> int | None:
