@@ -190,10 +190,6 @@ class Store(Index, Protocol):
         """A document's chunks by position."""
         ...
 
-    def chunk_ids(self, document_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Document id → the ids of its chunks by position, for those documents that have any."""
-        ...
-
     def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
         """Stream the converted documents, in no particular order; with `ids`, those of them that are kept."""
         ...

@@ -589,14 +589,10 @@ class StoreContract:
         assert second.kept("other", ids=["fake:b"]) == second.kept(ids=[]) == {}
         assert second.fingerprints("other") == {}
         assert second.chunks("fake:a") == list(whole.chunks)
-        assert second.chunk_ids(["fake:a", "fake:b"]) == {"fake:a": [whole.chunks[0].id]}
         assert second.count() == second.count("fake") == Counts(1, 1, 1)
         assert texts(second.search("whole", None, 5, 0.0)) == ["a, whole"]
         held(store, entries)
         assert texts(store.search("whole", None, 5, 0.0)) == []
-        assert store.chunk_ids(["fake:c", "fake:a"]) == {
-            entry.document.id: [chunk.id for chunk in entry.chunks] for entry in (entries[0], entries[2])
-        }
 
     def test_writing_one_version_leaves_the_other_behind(self, versions: Versions, store: Store) -> None:
         store.replace([make_entry("a", ["first"])])

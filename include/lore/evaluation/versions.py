@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from include.lore.evaluation.locate import locate
 from include.lore.evaluation.questions import load_questions
 from include.lore.evaluation.retrieval import Search, pipeline_search
 from include.lore.evaluation.verdict import Figures, Verdict
+from include.lore.ingest.report import Listener, silent
 from include.lore.ingest.versions import BuildReport, VersionBuilder, behind
 from include.lore.protocols import Embedder
 from include.lore.settings import Settings
@@ -29,12 +30,6 @@ from include.lore.wiring import (
 )
 
 __all__ = ["IndexVersions", "Score", "Standing"]
-
-Listener = Callable[[int, int], None]
-
-
-def silent(done: int, total: int) -> None:
-    """A listener that says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +143,7 @@ class IndexVersions:
         return self.one(number)
 
     def _builder(self, number: int) -> VersionBuilder:
-        version = self._version(number)
-        self._embedder(settings_of(self._settings, version.recipe))
-        return make_builder(self._settings, self._versions, version, embedders=self._embedders)
+        return make_builder(self._settings, self._versions, self._version(number), self._embedders)
 
     def _embedder(self, settings: Settings) -> Embedder:
         made = make_embedder(settings)

@@ -10,7 +10,7 @@ would make. The converter's name says what it redacts; documents of another one 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from include.lore.errors import ConfigurationError, StoreError
 from include.lore.ingest.baseline_file import FORMAT, BaselineFile, BaselineWriter, Header, Row, writing
 from include.lore.ingest.fingerprint import recipe_of
 from include.lore.ingest.redact import Redactor
+from include.lore.ingest.report import Listener, silent
 from include.lore.ingest.stage import alone
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
@@ -30,16 +31,13 @@ from include.lore.types import Chunk, Document, SourceState
 if TYPE_CHECKING:
     from include.lore.types import Matrix, Vector
 
-__all__ = ["Baseline", "ExportReport", "ImportReport", "Listener"]
+__all__ = ["Baseline", "ExportReport", "ImportReport"]
 
 GROUP_DOCUMENTS = 64
 GROUP_CHARACTERS = 4_000_000
 UNFINISHED = "The import of a baseline was not finished; run it again."
 IMPORTED = "imported:"
 """Begins the fingerprint of a document that the next sync must make anew: no computed one has a colon."""
-
-Listener = Callable[[int, int], None]
-"""Is told how many documents are done, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class Baseline:
         *,
         force: bool = False,
         vectors: bool = True,
-        listener: Listener = lambda done, total: None,
+        listener: Listener = silent,
     ) -> ExportReport:
         """Write all documents, with the states of their sources, into one Parquet file; nothing is embedded.
 
@@ -167,9 +165,7 @@ class Baseline:
 
     # ------------------------------------------------------------------------------------------------------- import
 
-    def load(
-        self, path: Path, *, replacing: bool = False, listener: Listener = lambda done, total: None
-    ) -> ImportReport:
+    def load(self, path: Path, *, replacing: bool = False, listener: Listener = silent) -> ImportReport:
         """Load a file into the index; no source is asked, and what the file has the vectors of is not embedded.
 
         With `replacing` the file's sources take the place of the same ones in the index, and others stay. The whole

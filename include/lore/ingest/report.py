@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from include.lore.types import Failure
 
-__all__ = ["Progress", "ShardReport", "SyncReport"]
+__all__ = ["Listener", "Progress", "ShardReport", "SyncReport", "silent"]
+
+Listener = Callable[[int, int], None]
+"""Is told how many documents are done, and of how many."""
+
+
+def silent(done: int, total: int) -> None:
+    """A listener that says nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,23 +7,21 @@ A sync may change a document in the middle; the comparison is repeated until not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from time import monotonic
 from typing import Any
 from zlib import crc32
 
 from include.lore.errors import StoreError
+from include.lore.ingest.report import Listener, silent
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
 from include.lore.types import IndexVersion
 
-__all__ = ["BuildReport", "Listener", "VersionBuilder", "behind", "part_of"]
+__all__ = ["BuildReport", "VersionBuilder", "behind", "part_of"]
 
 PASSES = 20
-
-Listener = Callable[[int, int], None]
-"""Is told how many documents are done, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class VersionBuilder:
         *,
         ids: Sequence[str] | None = None,
         part: tuple[int, int] | None = None,
-        listener: Listener = lambda done, total: None,
+        listener: Listener = silent,
     ) -> BuildReport:
         """Bring the version up to date: for all documents, those of a source, or those `ids`; in the end none differs.
 

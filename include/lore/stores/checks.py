@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from include.lore.types import Matrix, Vector
 
 
+QUERY_CHARACTERS = 10_000
+"""A longer question is searched by its beginning."""
+
+
 def check_query(vector: Vector | None, alpha: float, dimensions: int) -> None:
     """Raise StoreError for a query that cannot be answered."""
     if vector is None and alpha > 0:

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from include.lore.types import Matrix, Vector
+
     Scores = NDArray[np.float64]
+
+
+def cosines_to(vectors: Matrix, vector: Vector) -> Scores:
+    """The cosine of each row to the vector; 0 where one of them has no direction."""
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
+    found: Scores = np.divide(vectors @ vector, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
+    return found
 
 
 def relative(scores: Scores) -> Scores:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from include.lore.stores import schema
-from include.lore.stores.fusion import fuse
+from include.lore.stores.checks import QUERY_CHARACTERS
+from include.lore.stores.fusion import cosines_to, fuse
 from include.lore.stores.lance_index import probes
 from include.lore.types import Hit
 
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 
     from include.lore.stores.fusion import Scores
     from include.lore.stores.lance_folder import Table
-    from include.lore.types import Matrix, Vector
-
-QUERY_CHARACTERS = 10_000
-"""A longer question is searched by its beginning."""
+    from include.lore.types import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ def _hits(table: Table, found: Candidates, vector: Vector | None) -> list[Hit]:
     place = {row: number for number, row in enumerate(found.rows.tolist())}
     order = [place[row] for row in rows["_rowid"].to_pylist()]
     vectors = schema.to_vectors(rows)
-    cosines = None if vector is None else _cosines(vectors, vector).tolist()
+    cosines = None if vector is None else cosines_to(vectors, vector).tolist()
     scores, keywords = found.scores[order].tolist(), found.keywords[order].tolist()
     return [
         Hit(
@@ -110,11 +108,3 @@ def _hits(table: Table, found: Candidates, vector: Vector | None) -> list[Hit]:
         )
         for number, chunk in enumerate(schema.to_chunks(rows))
     ]
-
-
-def _cosines(vectors: Matrix, vector: Vector) -> Scores:
-    import numpy as np
-
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
-    cosines: Scores = np.divide(vectors @ vector, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
-    return cosines

@@ -5,41 +5,27 @@ from __future__ import annotations
 from include.lore.stores import schema
 from include.lore.stores.lance_folder import LOCK_TIMEOUT, LanceFolder
 from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.manifest import Manifest, ManifestVersions
 from include.lore.types import IndexVersion, Recipe
 
 __all__ = ["LanceVersions"]
 
 
-class LanceVersions:
+class LanceVersions(ManifestVersions):
     """The `Versions` of the index in a folder."""
 
     schema = schema.SCHEMA_NUMBER
 
     def __init__(self, uri: str, *, lock_timeout: float = LOCK_TIMEOUT) -> None:
-        self._uri = uri
-        self._lock_timeout = lock_timeout
         self._folder = LanceFolder(uri, lock_timeout=lock_timeout)
 
-    def all(self) -> list[IndexVersion]:
-        """See `Versions.all`."""
-        manifest = self._folder.manifest()
-        return sorted(manifest.versions, key=lambda version: version.number) if manifest else []
-
-    def live(self) -> int | None:
-        """See `Versions.live`."""
-        manifest = self._folder.manifest()
-        return manifest.live if manifest else None
-
-    def previous(self) -> int | None:
-        """See `Versions.previous`."""
-        manifest = self._folder.manifest()
-        before = manifest.before() if manifest else None
-        return before.number if before else None
+    def _manifest(self) -> Manifest | None:
+        return self._folder.manifest()
 
     def open(self, number: int) -> LanceStore:
         """See `Versions.open`."""
         version = self._folder.held().version(number)
-        return LanceStore(self._uri, version.recipe, number=number, lock_timeout=self._lock_timeout)
+        return LanceStore(self._folder, version.recipe, number=number)
 
     def create(self, recipe: Recipe) -> IndexVersion:
         """See `Versions.create`."""

@@ -7,9 +7,9 @@ an empty fingerprint, documents, their chunks (new in and old out in one commit)
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from typing import TYPE_CHECKING
 
 from include.lore.errors import StoreError
@@ -37,14 +37,15 @@ class LanceStore:
     It reads and writes the version that fits the `recipe` (a recipe without a splitter reads only), see
     `Manifest.fitting`; or the one of that `number`. Raises ConfigurationError when `uri` is not a local folder and
     IndexMismatchError when no version fits, both at once. `lock_timeout` is how many seconds a write waits for others.
+    A folder that is open already may be given for the `uri`.
     """
 
     def __init__(
-        self, uri: str, recipe: Recipe, *, number: int | None = None, lock_timeout: float = LOCK_TIMEOUT
+        self, uri: str | LanceFolder, recipe: Recipe, *, number: int | None = None, lock_timeout: float = LOCK_TIMEOUT
     ) -> None:
         self._recipe = recipe
         self._number = number
-        self._folder = LanceFolder(uri, lock_timeout=lock_timeout)
+        self._folder = LanceFolder(uri, lock_timeout=lock_timeout) if isinstance(uri, str) else uri
         self._tables()
 
     def _version(self, manifest: Manifest) -> IndexVersion:
@@ -72,8 +73,7 @@ class LanceStore:
         manifest = self._folder.manifest()
         if manifest is None or self._number is not None:
             return self
-        held = object.__new__(LanceStore)
-        held._recipe, held._folder = self._recipe, self._folder
+        held = copy(self)
         held._number = self._version(manifest).number
         return held
 
@@ -166,20 +166,6 @@ class LanceStore:
                 rows = select(tables.chunks, ["content_hash", "vector"], schema.is_in("content_hash", piece))
                 found.update(zip(rows["content_hash"].to_pylist(), schema.to_vectors(rows), strict=True))
         return found
-
-    def chunk_ids(self, document_ids: Sequence[str]) -> dict[str, list[str]]:
-        """See `Store.chunk_ids`."""
-        tables = self._tables()
-        if tables is None:
-            return {}
-        found: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-        for piece in schema.slices(list(dict.fromkeys(document_ids)), IDS_IN_A_CONDITION):
-            with self._folder.errors("read"):
-                of_these = schema.is_in("document_id", piece)
-                rows = select(tables.chunks, ["document_id", "position", "id"], of_these).to_pylist()
-            for row in rows:
-                found[row["document_id"]].append((row["position"], row["id"]))
-        return {name: [chunk_id for _, chunk_id in sorted(chunks)] for name, chunks in found.items()}
 
     def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
         """See `Store.documents`. Read page by page, so that a slow reader holds no old version of the table."""

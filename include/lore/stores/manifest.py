@@ -11,7 +11,7 @@ from typing import Any
 from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
 from include.lore.types import Counts, IndexVersion, Recipe
 
-__all__ = ["Manifest", "version_from_json", "version_to_json"]
+__all__ = ["Manifest", "ManifestVersions", "version_from_json", "version_to_json"]
 
 MOMENTS = ("created_at", "ready_at", "promoted_at")
 
@@ -114,6 +114,30 @@ class Manifest:
                 remedy="Restore it from a backup, or set up a new index and run `lore sync --all`.",
             ) from None
         return manifest
+
+
+class ManifestVersions:
+    """What of `Versions` the manifest alone tells; a store says how it is read."""
+
+    def _manifest(self) -> Manifest | None:
+        """The manifest as it is now; None where nothing was written yet."""
+        raise NotImplementedError
+
+    def all(self) -> list[IndexVersion]:
+        """See `Versions.all`."""
+        manifest = self._manifest()
+        return sorted(manifest.versions, key=lambda version: version.number) if manifest else []
+
+    def live(self) -> int | None:
+        """See `Versions.live`."""
+        manifest = self._manifest()
+        return manifest.live if manifest else None
+
+    def previous(self) -> int | None:
+        """See `Versions.previous`."""
+        manifest = self._manifest()
+        before = manifest.before() if manifest else None
+        return before.number if before else None
 
 
 def fits(version: IndexVersion, recipe: Recipe, schema: int) -> bool:

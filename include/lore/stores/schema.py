@@ -118,15 +118,7 @@ def mark_rows(entries: Sequence[Entry], *, pending: bool) -> pa.Table:
     """Rows of a table of marks; `pending` leaves the fingerprints empty."""
     import pyarrow as pa
 
-    rows = [
-        {
-            "id": clean(entry.document.id),
-            "source_id": clean(entry.document.source_id),
-            "fingerprint": "" if pending else clean(entry.fingerprint),
-            "chunk_count": len(entry.chunks),
-        }
-        for entry in entries
-    ]
+    rows = [{"id": clean(entry.document.id), **mark_values(entry, pending=pending)} for entry in entries]
     return pa.Table.from_pylist(rows, schema=mark_schema())
 
 
@@ -141,20 +133,51 @@ def metadata_json(document: Document) -> str:
         ) from error
 
 
-def _document_row(entry: Entry) -> dict[str, object]:
+def document_values(entry: Entry) -> dict[str, Any]:
+    """What every store keeps of a document, but for id and date. Raises StoreError for metadata that are no JSON."""
     document = entry.document
     return {
-        "id": clean(document.id),
         "source_id": clean(document.source_id),
         "url": clean(document.url),
         "title": clean(document.title),
         "text": clean(document.text),
         "format": clean(document.format),
-        "updated_at": utc(document.updated_at),
         "metadata": metadata_json(document),
         "audiences": [clean(audience) for audience in document.audiences],
         "fingerprint": clean(entry.fingerprint),
     }
+
+
+def mark_values(entry: Entry, *, pending: bool) -> dict[str, Any]:
+    """What every store marks of a document in a version, but for its id; `pending` leaves the fingerprint empty."""
+    return {
+        "source_id": clean(entry.document.source_id),
+        "fingerprint": "" if pending else clean(entry.fingerprint),
+        "chunk_count": len(entry.chunks),
+    }
+
+
+def chunk_values(chunk: Chunk) -> dict[str, Any]:
+    """What every store keeps of a chunk, but for its id, its date and what keyword search reads."""
+    return {
+        "document_id": clean(chunk.document_id),
+        "source_id": clean(chunk.source_id),
+        "url": clean(chunk.url),
+        "title": clean(chunk.title),
+        "headings": [clean(heading) for heading in chunk.headings],
+        "text": clean(chunk.text),
+        "summary": clean(chunk.summary),
+        "position": chunk.position,
+        "start": chunk.start,
+        "end": chunk.end,
+        "audiences": [clean(audience) for audience in chunk.audiences],
+        "content_hash": chunk.content_hash,
+    }
+
+
+def _document_row(entry: Entry) -> dict[str, object]:
+    document = entry.document
+    return document_values(entry) | {"id": clean(document.id), "updated_at": utc(document.updated_at)}
 
 
 def chunk_rows(chunks: Sequence[Chunk], vectors: Matrix) -> pa.Table:
@@ -169,23 +192,8 @@ def chunk_rows(chunks: Sequence[Chunk], vectors: Matrix) -> pa.Table:
 
 
 def _chunk_row(chunk: Chunk) -> dict[str, object]:
-    return {
-        "id": clean(chunk.id),
-        "document_id": clean(chunk.document_id),
-        "source_id": clean(chunk.source_id),
-        "url": clean(chunk.url),
-        "title": clean(chunk.title),
-        "headings": [clean(heading) for heading in chunk.headings],
-        "text": clean(chunk.text),
-        "summary": clean(chunk.summary),
-        "position": chunk.position,
-        "start": chunk.start,
-        "end": chunk.end,
-        "audiences": [clean(audience) for audience in chunk.audiences],
-        "updated_at": utc(chunk.updated_at),
-        "keywords": clean(chunk.passage),
-        "content_hash": chunk.content_hash,
-    }
+    own = {"id": clean(chunk.id), "updated_at": utc(chunk.updated_at), "keywords": clean(chunk.passage)}
+    return chunk_values(chunk) | own
 
 
 def to_documents(table: pa.Table) -> list[Document]:

@@ -56,11 +56,12 @@ class WeaviateStore:
     Names of collections begin with `prefix`; words of the title count `title_weight` times more; collections are laid
     out by the recipe's choices, else by `shape`. Raises ConfigurationError for an address that is none, StoreError for
     a server that cannot be read, IndexMismatchError when no version fits or one is laid out otherwise, all at once.
+    An index that is open already, with its prefix, may be given for the `server`.
     """
 
     def __init__(
         self,
-        server: WeaviateServer,
+        server: WeaviateServer | WeaviateIndex,
         recipe: Recipe,
         *,
         number: int | None = None,
@@ -73,8 +74,11 @@ class WeaviateStore:
         self._pinned: Collections | None = None
         self._shape = shape.chosen_by(recipe)
         self._title_weight = title_weight
-        self._connection = WeaviateConnection(server)
-        self._index = WeaviateIndex(self._connection, prefix=prefix)
+        if isinstance(server, WeaviateIndex):
+            self._index = server
+        else:
+            self._index = WeaviateIndex(WeaviateConnection(server), prefix=prefix)
+        self._connection = self._index.connection
         with self._errors("open"):
             self._read()
 
@@ -175,12 +179,6 @@ class WeaviateStore:
         with self._errors("read"):
             held = self._read()
             return weaviate_read.vectors_for(held, hashes) if held else {}
-
-    def chunk_ids(self, document_ids: Sequence[str]) -> dict[str, list[str]]:
-        """See `Store.chunk_ids`."""
-        with self._errors("read"):
-            held = self._read()
-            return weaviate_read.chunk_ids(held, document_ids) if held else {}
 
     def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
         """See `Store.documents`. The texts are read page by page."""

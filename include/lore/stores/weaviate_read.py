@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -69,14 +68,6 @@ def chunk_rows(held: Collections, document_ids: Sequence[str], properties: Seque
 
 def _is_of(document_id: str, row: Mapping[str, Any]) -> bool:
     return bool(row["document_id"] == document_id)
-
-
-def chunk_ids(held: Collections, document_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Document id → the ids of its chunks by position."""
-    found: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for row in chunk_rows(held, document_ids, ["document_id", "position", "chunk_id"]):
-        found[row.properties["document_id"]].append((int(row.properties["position"]), row.properties["chunk_id"]))
-    return {name: [chunk_id for _, chunk_id in sorted(chunks)] for name, chunks in found.items()}
 
 
 def vectors_for(held: Collections, hashes: Sequence[str]) -> dict[str, Vector]:

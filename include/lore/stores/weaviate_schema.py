@@ -10,7 +10,15 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from include.lore.stores.schema import CHUNK_COLUMNS, DOCUMENT_COLUMNS, clean, metadata_json, utc
+from include.lore.stores.schema import (
+    CHUNK_COLUMNS,
+    DOCUMENT_COLUMNS,
+    chunk_values,
+    clean,
+    document_values,
+    mark_values,
+    utc,
+)
 from include.lore.stores.weaviate_words import index_words
 from include.lore.types import Chunk, Document, Entry, Recipe
 
@@ -129,28 +137,13 @@ def chunk_key(chunk_id: str) -> UUID:
 def document_properties(entry: Entry) -> dict[str, Any]:
     """A document as properties. Raises StoreError for metadata that are not JSON values."""
     document = entry.document
-    return {
-        "document_id": clean(document.id),
-        "source_id": clean(document.source_id),
-        "url": clean(document.url),
-        "title": clean(document.title),
-        "text": clean(document.text),
-        "format": clean(document.format),
-        "updated_at": _moment(document.updated_at),
-        "metadata": metadata_json(document),
-        "audiences": [clean(audience) for audience in document.audiences],
-        "fingerprint": clean(entry.fingerprint),
-    }
+    own = {"document_id": clean(document.id), "updated_at": _moment(document.updated_at)}
+    return document_values(entry) | own
 
 
 def mark_properties(entry: Entry, *, pending: bool) -> dict[str, Any]:
     """What a version holds of a document, as properties; `pending` leaves the fingerprint empty."""
-    return {
-        "document_id": clean(entry.document.id),
-        "source_id": clean(entry.document.source_id),
-        "fingerprint": "" if pending else clean(entry.fingerprint),
-        "chunk_count": len(entry.chunks),
-    }
+    return {"document_id": clean(entry.document.id), **mark_values(entry, pending=pending)}
 
 
 def state_properties(kind: str, name: str, value: str) -> dict[str, Any]:
@@ -160,22 +153,10 @@ def state_properties(kind: str, name: str, value: str) -> dict[str, Any]:
 
 def chunk_properties(chunk: Chunk, vector: Vector) -> dict[str, Any]:
     """A chunk as properties; `checksum` covers all of them and the vector."""
-    properties: dict[str, Any] = {
+    properties = chunk_values(chunk) | {
         "chunk_id": clean(chunk.id),
-        "document_id": clean(chunk.document_id),
         "document_key": str(key_of(chunk.document_id)),
-        "source_id": clean(chunk.source_id),
-        "url": clean(chunk.url),
-        "title": clean(chunk.title),
-        "headings": [clean(heading) for heading in chunk.headings],
-        "text": clean(chunk.text),
-        "summary": clean(chunk.summary),
-        "position": chunk.position,
-        "start": chunk.start,
-        "end": chunk.end,
-        "audiences": [clean(audience) for audience in chunk.audiences],
         "updated_at": _moment(chunk.updated_at),
-        "content_hash": chunk.content_hash,
         "words": index_words(chunk.passage),
         "title_words": index_words(chunk.title),
     }

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from include.lore.stores.fusion import relative
+from include.lore.stores.checks import QUERY_CHARACTERS
+from include.lore.stores.fusion import cosines_to, relative
 from include.lore.stores.schema import clean
 from include.lore.stores.weaviate_grpc import Found, Message, all_of, by_both, by_keyword, by_vector, one_of
 from include.lore.stores.weaviate_rows import WINDOW
@@ -14,12 +15,8 @@ from include.lore.stores.weaviate_words import index_words
 from include.lore.types import Hit
 
 if TYPE_CHECKING:
-    from include.lore.stores.fusion import Scores
     from include.lore.stores.weaviate_collections import Collection
-    from include.lore.types import Matrix, Vector
-
-QUERY_CHARACTERS = 10_000
-"""A longer question is searched by its beginning."""
+    from include.lore.types import Vector
 
 KEYWORD_SCORE = re.compile(r"Result Set keyword\S*\) Document \S+ original score ([-+.\deE]+)")
 """Where the server's explanation of a fused score names the BM25 score."""
@@ -67,7 +64,7 @@ def _hits(found: Found, vector: Vector | None, alpha: float, *, keyword: bool) -
     vector_scores: Sequence[float | None] = nothing
     keyword_scores: Sequence[float | None] = found.scores if keyword else nothing
     if vector is not None and found.chunks:
-        cosines = _cosines(found.vectors, vector)
+        cosines = cosines_to(found.vectors, vector)
         vector_scores = cosines.tolist()
         if not keyword:
             scores = (cosines if alpha >= 1 else alpha * relative(cosines)).tolist()
@@ -81,11 +78,3 @@ def _keyword_score(explanation: str) -> float | None:
     """The BM25 score of a fused hit, None where only the vector found it."""
     match = KEYWORD_SCORE.search(explanation)
     return float(match.group(1)) if match else None
-
-
-def _cosines(vectors: Matrix, vector: Vector) -> Scores:
-    import numpy as np
-
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
-    cosines: Scores = np.divide(vectors @ vector, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
-    return cosines

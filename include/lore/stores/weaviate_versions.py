@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from include.lore.errors import ConfigurationError, StoreError
-from include.lore.stores.manifest import Manifest
+from include.lore.stores.manifest import Manifest, ManifestVersions
 from include.lore.stores.weaviate import DEFAULT_PREFIX, DEFAULT_SHAPE, WeaviateStore
 from include.lore.stores.weaviate_collections import WeaviateIndex
 from include.lore.stores.weaviate_connection import WeaviateConnection, WeaviateServer
@@ -18,7 +18,7 @@ from include.lore.types import IndexVersion, Recipe
 __all__ = ["WeaviateVersions"]
 
 
-class WeaviateVersions:
+class WeaviateVersions(ManifestVersions):
     """The `Versions` of the index with that `prefix`.
 
     A new version is laid out by its recipe's choices, else by `shape`. No lock keeps processes apart: numbers are given
@@ -36,40 +36,23 @@ class WeaviateVersions:
         shape: Shape = DEFAULT_SHAPE,
         title_weight: float = 0.0,
     ) -> None:
-        self._server = server
         self._shape = shape
         self._title_weight = title_weight
         self._connection = WeaviateConnection(server)
         self._index = WeaviateIndex(self._connection, prefix=prefix)
 
-    def all(self) -> list[IndexVersion]:
-        """See `Versions.all`."""
+    def _manifest(self) -> Manifest | None:
         with self._errors("read"):
-            manifest = self._index.manifest()
-        return sorted(manifest.versions, key=lambda version: version.number) if manifest else []
-
-    def live(self) -> int | None:
-        """See `Versions.live`."""
-        with self._errors("read"):
-            manifest = self._index.manifest()
-        return manifest.live if manifest else None
-
-    def previous(self) -> int | None:
-        """See `Versions.previous`."""
-        with self._errors("read"):
-            manifest = self._index.manifest()
-        before = manifest.before() if manifest else None
-        return before.number if before else None
+            return self._index.manifest()
 
     def open(self, number: int) -> WeaviateStore:
         """See `Versions.open`."""
         with self._errors("open"):
             version = self._index.held().version(number)
         return WeaviateStore(
-            self._server,
+            self._index,
             version.recipe,
             number=number,
-            prefix=self._index.prefix,
             shape=self._shape,
             title_weight=self._title_weight,
         )

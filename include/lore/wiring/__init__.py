@@ -72,7 +72,7 @@ def make_sync(
         staging_uri=settings.staging_uri,
         max_failed_share=declaration.max_failed_share,
         max_removed_share=declaration.max_removed_share,
-        versions=partial(make_builders, settings, embedder),
+        versions=partial(make_builders, settings, open_versions(settings), [embedder]),
         redactor=Redactor(settings.redact),
     )
 

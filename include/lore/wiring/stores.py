@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from include.lore.errors import ConfigurationError, LoreError
@@ -85,19 +85,21 @@ def settings_of(settings: Settings, recipe: Recipe) -> Settings:
 
 
 def make_builder(
-    settings: Settings, versions: Versions, version: IndexVersion, *, embedders: Sequence[Embedder] = ()
+    settings: Settings, versions: Versions, version: IndexVersion, embedders: list[Embedder]
 ) -> VersionBuilder:
     """What brings a version up to date, with the splitter and embedder that its recipe names.
 
-    Those of `embedders` that are loaded already are used. Raises ConfigurationError when the splitter or embedder
-    cannot be had any more: the code or the settings moved on.
+    Of `embedders`, which were made already, the one that fits is used; one that is made here is added to them. Raises
+    ConfigurationError when the splitter or embedder cannot be had any more: the code or the settings moved on.
     """
     from include.lore.ingest.versions import VersionBuilder
 
     recipe = version.recipe
     own = settings_of(settings, recipe)
     loaded = (one for one in embedders if (one.name, one.dimensions) == (recipe.embedder, recipe.dimensions))
-    embedder = next(loaded, None) or make_embedder(own)
+    embedder = next(loaded, None)
+    if embedder is None:
+        embedders.append(embedder := make_embedder(own))
     splitter = make_splitter(own, embedder)
     if (embedder.name, embedder.dimensions, splitter.name) != (recipe.embedder, recipe.dimensions, recipe.splitter):
         raise ConfigurationError(
@@ -115,17 +117,18 @@ def make_builder(
     return VersionBuilder(version, versions.open(version.number), embedder, splitter, relatives=relatives)
 
 
-def make_builders(settings: Settings, embedder: Embedder) -> list[VersionBuilder | LoreError]:
+def make_builders(
+    settings: Settings, versions: Versions, embedders: list[Embedder]
+) -> list[VersionBuilder | LoreError]:
     """For each version of the index what brings it up to date, or why nothing can.
 
     None where there is only one version, which is the one that a sync writes.
     """
-    versions = open_versions(settings)
     there = versions.all()
     builders: list[VersionBuilder | LoreError] = []
     for version in there if len(there) > 1 else ():
         try:
-            builders.append(make_builder(settings, versions, version, embedders=[embedder]))
+            builders.append(make_builder(settings, versions, version, embedders))
         except LoreError as error:
             builders.append(error)
     return builders
@@ -147,16 +150,13 @@ def weaviate_server(settings: Settings) -> WeaviateServer:
     )
 
 
-def open_weaviate(settings: Settings, recipe: Recipe, number: int | None = None) -> WeaviateStore:
-    """The index on a Weaviate server, at the version that fits or the one of that number; raises what
-    `WeaviateStore` does.
-    """
+def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
+    """The index on a Weaviate server, at the version that fits; raises what `WeaviateStore` does."""
     from include.lore.stores.weaviate import WeaviateStore
 
     return WeaviateStore(
         weaviate_server(settings),
         recipe,
-        number=number,
         prefix=settings.weaviate_prefix,
         shape=_weaviate_shape(settings),
         title_weight=settings.weaviate_title_weight,
