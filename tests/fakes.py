@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from include.lore.errors import LoreError
+from include.lore.protocols import OnUsage
 from include.lore.types import Batch, Cursor, Document, Message
 
 
@@ -75,14 +76,14 @@ class FakeChatModel:
         self._streamed = list(streamed)
         self.calls: list[list[Message]] = []
 
-    def structured(self, messages: Sequence[Message], schema: type) -> object:
+    def structured(self, messages: Sequence[Message], schema: type, *, on_usage: OnUsage | None = None) -> object:
         self.calls.append(list(messages))
         reply = self._structured.pop(0)
         if isinstance(reply, Exception):
             raise reply
         return reply if isinstance(reply, schema) else schema.model_validate(reply)
 
-    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+    def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
         self.calls.append(list(messages))
         reply = self._streamed.pop(0)
         if isinstance(reply, Exception):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from include.lore.types import (
     PUBLIC,
+    Answer,
     Batch,
     Chunk,
     Counts,
@@ -18,6 +19,7 @@ from include.lore.types import (
     Message,
     Recipe,
     SourceState,
+    Usage,
 )
 
 if TYPE_CHECKING:
@@ -25,11 +27,16 @@ if TYPE_CHECKING:
 
 Schema = TypeVar("Schema")
 
+OnUsage: TypeAlias = Callable[[Usage], None]
+"""Told once for every call of a model that came back, also of one that failed in the end; `stage` is empty."""
+
 __all__ = [
     "ChatModel",
     "Embedder",
     "Index",
     "Listable",
+    "OnUsage",
+    "Recorder",
     "Reranker",
     "Rereadable",
     "Source",
@@ -263,10 +270,20 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str: ...
 
-    def structured(self, messages: Sequence[Message], schema: type[Schema]) -> Schema:
+    def structured(
+        self, messages: Sequence[Message], schema: type[Schema], *, on_usage: OnUsage | None = None
+    ) -> Schema:
         """One call whose answer is an instance of the pydantic model `schema`. Raises ModelError."""
         ...
 
-    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+    def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
         """One call whose answer comes piece by piece. Raises ModelError, also in the middle."""
+        ...
+
+
+class Recorder(Protocol):
+    """Who keeps what was asked and answered."""
+
+    def record(self, answer: Answer) -> None:
+        """Take a finished answer. Returns at once and never raises: keeping it must not delay or break an answer."""
         ...

@@ -40,9 +40,11 @@ __all__ = [
     "Message",
     "Plan",
     "Question",
+    "Ranked",
     "Recipe",
     "SourceState",
     "Trace",
+    "Usage",
 ]
 
 
@@ -267,24 +269,62 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What one call of a model took. `stage` is the step of the journey that made it: "plan", "rerank", "answer" …
+
+    Tokens are None where the provider does not say, `cost` (US dollars) where the model's price is not known.
+    """
+
+    model: str
+    stage: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Where a passage stood: its place among the candidates of the search, and after reranking (None: not kept).
+
+    Places start at 1. `score` is the one that the search ordered by.
+    """
+
+    chunk_id: str
+    document_id: str
+    title: str
+    found_at: int
+    reranked_at: int | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
-    """How an answer came about. `seconds` has a figure for each stage; `notes` names every fallback taken."""
+    """How an answer came about. `seconds` has a figure for each stage; `notes` names every fallback taken.
+
+    `ranking` has the candidates in the order of the search, `usage` every call of a model, `prompts` the version (a
+    hash of its text) of each prompt that was used, and `version` the number of the index version that was searched.
+    """
 
     plan: Plan
     retrieved: int = 0
     candidates: int = 0
     passages: tuple[Hit, ...] = ()
+    ranking: tuple[Ranked, ...] = ()
     check: Check = Check()
     models: Mapping[str, str] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    usage: tuple[Usage, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a person gets: Markdown with `[n]`, and the citations that the numbers mean.
 
-    `found` is False when nothing in the index answers; `nearest` then lists the closest pages.
+    `found` is False when nothing in the index answers; `nearest` then lists the closest pages. `id` is unique to this
+    asking: records, feedback and replays name the answer by it.
     """
 
     question: Question
@@ -293,3 +333,4 @@ class Answer:
     found: bool
     trace: Trace
     nearest: tuple[Citation, ...] = ()
+    id: str = ""

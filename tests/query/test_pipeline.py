@@ -283,7 +283,7 @@ class BreakingChatModel(FakeChatModel):
     def __init__(self) -> None:
         super().__init__([PLAN])
 
-    def stream(self, messages):  # type: ignore[no-untyped-def]
+    def stream(self, messages, **_):  # type: ignore[no-untyped-def]
         yield "Open the page of settings [2]. Then"
         raise ModelError("The connection was reset.")
 

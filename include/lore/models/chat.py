@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from include.lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError
 from include.lore.models.failures import model_error, status_of
-from include.lore.types import Message
+from include.lore.protocols import OnUsage
+from include.lore.types import Message, Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -65,12 +66,14 @@ class LangChainChatModel:
         self._lock = threading.Lock()
         self._takes_schema = True
 
-    def structured(self, messages: Sequence[Message], schema: type[Schema]) -> Schema:
+    def structured(
+        self, messages: Sequence[Message], schema: type[Schema], *, on_usage: OnUsage | None = None
+    ) -> Schema:
         """One call, with the schema as response format; a second with the schema in words where that is refused."""
         wanted = _strict(schema.model_json_schema())  # type: ignore[attr-defined]
         if self._takes_schema:
             try:
-                return _validated(self._with_response_format(messages, wanted), schema, self.name)
+                return _validated(self._with_response_format(messages, wanted, on_usage), schema, self.name)
             except _SchemaRefusedError:
                 self._takes_schema = False
         in_words = Message("system", JSON_PROMPT + json.dumps(wanted))
@@ -78,10 +81,11 @@ class LangChainChatModel:
             reply = self._chat().invoke(_to_langchain([in_words, *messages]))
         except Exception as error:  # every provider has exceptions of its own
             raise self._failure(error) from None
+        self._tell(on_usage, reply)
         self._check_finish(_finish(reply))
         return _validated(_json_in(reply.text), schema, self.name)
 
-    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+    def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
         """One call; the pieces of text as they come. Pieces may have come before a ModelError is raised.
 
         The timeout bounds the time without text, so that a stream of nothing ends too.
@@ -109,7 +113,9 @@ class LangChainChatModel:
         if not any_text:
             raise ModelError(f"{self.name} gave an empty answer.", retryable=True)
 
-    def _with_response_format(self, messages: Sequence[Message], wanted: dict[str, Any]) -> Any:
+    def _with_response_format(
+        self, messages: Sequence[Message], wanted: dict[str, Any], on_usage: OnUsage | None
+    ) -> Any:
         """The JSON value of the reply; _SchemaRefusedError when the provider does not take a schema."""
         chat = self._chat()
         options = {"strict": True} if self._provider == "openai" else {}
@@ -123,12 +129,19 @@ class LangChainChatModel:
             if status_of(error) in SCHEMA_STATUSES:
                 raise _SchemaRefusedError from None
             raise self._failure(error) from None
+        self._tell(on_usage, reply["raw"])
         self._check_finish(_finish(reply["raw"]))
         if "Refusal" in type(reply["parsing_error"]).__name__:
             raise ModelError(REFUSED.format(self.name, "refusal"))
         # LangChain's own parser completes JSON that was cut off, so its result is taken only where there is no text.
         text = str(reply["raw"].text)
         return _json_in(text) if text else reply["parsed"]
+
+    def _tell(self, on_usage: OnUsage | None, reply: Any) -> None:
+        """Pass on what a reply, or the sum of a stream's pieces, says that it took."""
+        if on_usage is not None:
+            said = getattr(reply, "usage_metadata", None) or {}
+            on_usage(Usage(self.name, "", said.get("input_tokens"), said.get("output_tokens")))
 
     def _check_finish(self, reason: str) -> None:
         if reason in FILTERED:
