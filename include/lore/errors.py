@@ -12,12 +12,14 @@ LoreError
 ├── GateError                   a version of the index may not be promoted: it is not known to be as good
 ├── StoreError                  the store refused, is locked, or holds something else than was written
 └── ModelError                  an embedder, reranker or language model failed
+    └── ContextTooLongError     what it was sent is longer than it reads; with less of it the call may succeed
 """
 
 from __future__ import annotations
 
 __all__ = [
     "ConfigurationError",
+    "ContextTooLongError",
     "ConversionError",
     "DeclarationError",
     "GateError",
@@ -92,3 +94,7 @@ class StoreError(LoreError):
 
 class ModelError(LoreError):
     """A model could not be reached, refused the request, or returned something unusable."""
+
+
+class ContextTooLongError(ModelError):
+    """What a model was sent is longer than it reads. The same again fails again; a shorter context may succeed."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from include.lore.errors import ConfigurationError, MissingPackageError, ModelError
+from include.lore.errors import ConfigurationError, ContextTooLongError, MissingPackageError, ModelError
 from include.lore.models.chat import LangChainChatModel
 from include.lore.types import Message
 from tests.servers.openai import Fault, OpenAIServer, error
@@ -208,3 +208,24 @@ def test_an_unknown_provider_is_a_configuration_error() -> None:
     model = LangChainChatModel("nobody:tiny", api_key=None, base_url=None, timeout=5.0, max_retries=0)
     with pytest.raises(ConfigurationError, match="nobody"):
         next(model.stream(MESSAGES))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+        error(400, "the request exceeds the available context size, try increasing it"),
+        error(413, "Payload too large"),
+        error(
+            429,
+            "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000. The input or "
+            "output tokens must be reduced in order to run successfully.",
+            "rate_limit_exceeded",
+        ),
+    ],
+)
+def test_a_context_that_is_too_long_has_an_error_of_its_own(server: OpenAIServer, fault: Fault) -> None:
+    server.faults.extend([fault, fault])
+    with pytest.raises(ContextTooLongError) as raised:
+        list(make(server).stream(MESSAGES))
+    assert not raised.value.retryable

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from include.lore.errors import ModelError
+from include.lore.errors import ContextTooLongError, ModelError
 
 __all__ = ["model_error", "status_of"]
 
 LONGEST_REASON = 300
 PASSING = {408, 409, 425, 429}
 SPENT = {"insufficient_quota", "billing_hard_limit_reached"}
+TOO_LONG = re.compile(
+    r"context[_ ](?:length|window|size|limit)|maximum (?:input|prompt) length|(?:prompt|input) is too long"
+    r"|too many tokens|tokens must be reduced|request[_ ](?:is )?too[_ ]large",
+    re.IGNORECASE,
+)
+"""How the vendors, and servers that speak their APIs, say that a prompt does not fit, in their code or their words."""
+TOO_LONG_STATUSES = {400, 413, 422, 500}
 
 
 def model_error(error: Exception, *, model: str, setting: str, secret: str | None = None) -> ModelError:
@@ -31,23 +39,8 @@ def model_error(error: Exception, *, model: str, setting: str, secret: str | Non
             f"{model} could not be asked: the key holds characters that no key has.",
             remedy=f"Check {setting}_API_KEY for line breaks and letters with accents.",
         )
-    if status in (401, 403):
-        return ModelError(f"{model} refused the key (HTTP {status}).", remedy=f"Check {setting}_API_KEY.")
-    if status == 404:
-        remedy = f"Check the model's name and {setting}_BASE_URL."
-        return ModelError(f"{model} was not found (HTTP 404{reason}).", remedy=remedy)
-    if status == 429 and SPENT & {getattr(error, "code", None), _body(error).get("code"), _body(error).get("type")}:
-        remedy = "Check the account's plan and billing."
-        return ModelError(f"{model} refused the request: the quota is used up (HTTP 429{reason}).", remedy=remedy)
-    if status == 429:
-        return ModelError(
-            f"{model} is over its rate limit (HTTP 429{reason}).", remedy="Try again later.", retryable=True
-        )
     if status is not None:
-        passing = status in PASSING or status >= 500
-        verb = "failed" if passing else "refused the request"
-        remedy = "Try again later." if passing else ""
-        return ModelError(f"{model} {verb} (HTTP {status}{reason}).", remedy=remedy, retryable=passing)
+        return _refusal(error, status, model, setting, reason)
     if _is_transport(error):
         remedy = f"Check the network and {setting}_BASE_URL, or raise LORE_TIMEOUT_SECONDS."
         first = list(_causes(error))[-1]  # the SDK's own words are "Connection error."
@@ -71,6 +64,36 @@ def status_of(error: BaseException) -> int | None:
         if isinstance(value, int) and 400 <= value < 600:
             return value
     return None
+
+
+def _refusal(error: BaseException, status: int, model: str, setting: str, reason: str) -> ModelError:
+    """What an HTTP status means."""
+    if _is_too_long(error, status):
+        message = f"{model} was sent more than it reads (HTTP {status}{reason})."
+        return ContextTooLongError(message, remedy="Send less, or choose a model with a longer context.")
+    if status in (401, 403):
+        return ModelError(f"{model} refused the key (HTTP {status}).", remedy=f"Check {setting}_API_KEY.")
+    if status == 404:
+        remedy = f"Check the model's name and {setting}_BASE_URL."
+        return ModelError(f"{model} was not found (HTTP 404{reason}).", remedy=remedy)
+    if status == 429 and SPENT & {getattr(error, "code", None), _body(error).get("code"), _body(error).get("type")}:
+        remedy = "Check the account's plan and billing."
+        return ModelError(f"{model} refused the request: the quota is used up (HTTP 429{reason}).", remedy=remedy)
+    if status == 429:
+        return ModelError(
+            f"{model} is over its rate limit (HTTP 429{reason}).", remedy="Try again later.", retryable=True
+        )
+    passing = status in PASSING or status >= 500
+    verb = "failed" if passing else "refused the request"
+    remedy = "Try again later." if passing else ""
+    return ModelError(f"{model} {verb} (HTTP {status}{reason}).", remedy=remedy, retryable=passing)
+
+
+def _is_too_long(error: BaseException, status: int | None) -> bool:
+    words = " ".join(str(_body(error).get(name, "")) for name in ("code", "type", "message"))
+    if status == 429:  # OpenAI's answer where one request is over the tokens of a minute: waiting does not help
+        return "tokens must be reduced" in words
+    return status in TOO_LONG_STATUSES and (status == 413 or bool(TOO_LONG.search(words)))
 
 
 def _reason(error: BaseException, secret: str | None) -> str:
