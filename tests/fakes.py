@@ -11,7 +11,7 @@ import numpy as np
 
 from include.lore.errors import LoreError
 from include.lore.protocols import OnUsage
-from include.lore.types import Batch, Cursor, Document, Message
+from include.lore.types import Batch, Cursor, Document, Message, Usage
 
 
 class FakeEmbedder:
@@ -78,6 +78,8 @@ class FakeChatModel:
 
     def structured(self, messages: Sequence[Message], schema: type, *, on_usage: OnUsage | None = None) -> object:
         self.calls.append(list(messages))
+        if on_usage is not None:
+            on_usage(Usage(self.name, input_tokens=100, output_tokens=10))
         reply = self._structured.pop(0)
         if isinstance(reply, Exception):
             raise reply
@@ -89,6 +91,8 @@ class FakeChatModel:
         if isinstance(reply, Exception):
             raise reply
         yield from re.findall(r"\S+\s*", str(reply))
+        if on_usage is not None:
+            on_usage(Usage(self.name, input_tokens=1_000, output_tokens=50))
 
 
 def make_document(

@@ -146,6 +146,10 @@ class Index(Protocol):
         """
         ...
 
+    def version(self) -> int | None:
+        """The number of the version that is read now; None where nothing was written yet. Raises StoreError."""
+        ...
+
 
 class Store(Index, Protocol):
     """An index that can be written to. Every call is atomic to readers and safe against a kill: a document whose

@@ -558,6 +558,7 @@ class StoreContract:
             versions.create(RECIPE)
         assert "lore sync --all" in caught.value.remedy
         assert store.count() == store.snapshot().count() == Counts(0, 0, 0)
+        assert store.version() is store.snapshot().version() is None
 
     def test_the_first_write_makes_version_one(self, versions: Versions, store: Store) -> None:
         store.save_state(SourceState("fake"))
@@ -636,7 +637,9 @@ class StoreContract:
             versions.promote(number)
             assert versions.live() == number
             words = {1: ["common one"], 2: ["common two"]}
+            assert asking.version() == 1
             for index in (store, reader, make_store(), store.snapshot(), versions.open(number)):
+                assert index.version() == number
                 assert texts(index.search("common", embed("common"), 5, 0.5)) == words[number]
             assert texts(versions.open(other).search("common", embed("common"), 5, 0.5)) == words[other]
             assert texts(asking.search("common", embed("common"), 5, 0.5)) == words[1]

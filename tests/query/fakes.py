@@ -48,6 +48,9 @@ class MemoryIndex:
     def snapshot(self) -> MemoryIndex:
         return self
 
+    def version(self) -> int | None:
+        return 7
+
     def search(
         self,
         text: str,

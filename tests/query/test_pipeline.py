@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,10 +10,12 @@ from dataclasses import replace
 import pytest
 
 from include.lore.errors import ConfigurationError, ModelError, StoreError
+from include.lore.protocols import Recorder
 from include.lore.query.answer import EMPTY_INDEX, NO_MODEL, NOTHING_FOUND, UNCITED
 from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
 from include.lore.query.pipeline import MAX_QUESTION_CHARACTERS, Pipeline
-from include.lore.types import Answer, Chunk, Hit, Plan, Question
+from include.lore.query.prompts import load_prompt, prompt_version
+from include.lore.types import Answer, Chunk, Hit, Plan, Question, Ranked, Usage
 from tests.fakes import FakeChatModel, FakeEmbedder
 from tests.query.fakes import MemoryIndex, ReversingReranker, make_chunk
 
@@ -39,12 +42,20 @@ class Setup:
         chunks: Sequence[Chunk] = CHUNKS,
         reranker: ReversingReranker | None = None,
         failing: StoreError | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         embedder = FakeEmbedder(dimensions=512)
         self.index = MemoryIndex(chunks, embedder, failing)
         self.chat = None if streamed is None else FakeChatModel(structured, streamed)
         self.pipeline = Pipeline(
-            self.index, embedder, reranker, self.chat, alpha=0.5, retrieve_limit=100, rerank_limit=3
+            self.index,
+            embedder,
+            reranker,
+            self.chat,
+            alpha=0.5,
+            retrieve_limit=100,
+            rerank_limit=3,
+            recorder=recorder,
         )
 
     def ask(self, question: Question = QUESTION) -> Answer:
@@ -245,6 +256,73 @@ class TestWithChatModel:
         assert answer.found
         assert len(answer.trace.passages) == expected
         assert bool(answer.trace.notes) == (copies == 0)
+
+
+class TestTrace:
+    def test_it_says_what_each_call_took_and_which_prompts_and_version_were_used(self) -> None:
+        trace = Setup([PLAN], ["Yes [1]."]).ask().trace
+        assert trace.usage == (Usage("fake:chat", "plan", 100, 10), Usage("fake:chat", "answer", 1_000, 50))
+        assert trace.prompts == {"plan": prompt_version("plan"), "answer": prompt_version("answer")}
+        assert trace.version == 7
+
+    def test_a_greeting_has_a_prompt_of_its_own(self) -> None:
+        trace = Setup([{"search": False}], ["Hello."]).ask(Question("Hi")).trace
+        assert list(trace.prompts) == ["plan", "small_talk"]
+        assert [usage.stage for usage in trace.usage] == ["plan", "answer"]
+
+    def test_without_a_model_no_prompt_is_used(self) -> None:
+        trace = Setup().ask().trace
+        assert (trace.prompts, trace.usage) == ({}, ())
+
+    def test_the_places_of_all_candidates_before_and_after_reranking(self) -> None:
+        chunks = [make_chunk(name, f"The API key {name}.") for name in ("one", "two", "three", "four")]
+        setup = Setup(chunks=chunks, reranker=ReversingReranker())
+        trace = setup.ask().trace
+        assert [ranked.found_at for ranked in trace.ranking] == [1, 2, 3, 4]
+        assert [ranked.reranked_at for ranked in trace.ranking] == [None, 3, 2, 1]
+        assert [ranked.chunk_id for ranked in trace.ranking[:0:-1]] == [hit.chunk.id for hit in trace.passages]
+        assert all(isinstance(ranked, Ranked) and ranked.title for ranked in trace.ranking)
+
+    def test_each_asking_has_an_id_of_its_own(self) -> None:
+        setup = Setup()
+        ids = {setup.ask().id for _ in range(3)}
+        assert len(ids) == 3
+        assert all(len(name) == 32 and int(name, 16) for name in ids)
+
+    def test_a_prompts_version_follows_from_its_text(self) -> None:
+        assert prompt_version("plan") != prompt_version("answer")
+        assert hashlib.sha256(load_prompt("plan").encode()).hexdigest().startswith(prompt_version("plan"))
+
+
+class KeepingRecorder:
+    def __init__(self) -> None:
+        self.answers: list[Answer] = []
+
+    def record(self, answer: Answer) -> None:
+        self.answers.append(answer)
+
+
+@pytest.mark.parametrize(
+    ("structured", "streamed"),
+    [
+        ([PLAN], ["Yes [1]."]),
+        ([PLAN], ["NOT_FOUND"]),
+        ([PLAN], [ModelError("Down.")]),
+        ([ModelError("Down.")], [ModelError("Down.")]),
+        ([{"search": False}], ["Hello."]),
+        ([], None),
+    ],
+)
+def test_every_answer_is_recorded_before_it_is_given(structured: list[object], streamed: list[object] | None) -> None:
+    recorder = KeepingRecorder()
+    setup = Setup(structured, streamed, recorder=recorder)
+    given = [
+        (event.answer, list(recorder.answers))
+        for event in setup.pipeline.stream(Question("API key"))
+        if isinstance(event, Answered)
+    ]
+    ((answer, recorded),) = given
+    assert recorded == [answer]
 
 
 HOSTILE = make_chunk(

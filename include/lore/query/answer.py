@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from include.lore.errors import ModelError
-from include.lore.protocols import ChatModel
+from include.lore.protocols import ChatModel, OnUsage
 from include.lore.query.citations import clean_quote
 from include.lore.query.prompts import load_prompt
 from include.lore.query.quotes import excerpt
@@ -50,13 +50,15 @@ _LATE_SENTINEL = re.compile(r"(?:^|\s)[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*$", re.
 _DELIMITER = re.compile(r"<(?=\s*/?\s*(?:sources?|question)\b)", re.IGNORECASE)
 
 
-def written_answer(chat_model: ChatModel, question: str, passages: Sequence[Hit]) -> Iterator[str] | None:
+def written_answer(
+    chat_model: ChatModel, question: str, passages: Sequence[Hit], *, on_usage: OnUsage | None = None
+) -> Iterator[str] | None:
     """The model's answer piece by piece, unchecked; None when the model says that the sources do not answer.
 
     Raises ModelError, here or while the pieces are read.
     """
     messages = [Message("system", load_prompt("answer")), Message("user", _request(question, passages))]
-    pieces = _bounded(chat_model.stream(messages))
+    pieces = _bounded(chat_model.stream(messages, on_usage=on_usage))
     opening = ""
     for piece in pieces:
         opening += piece
@@ -72,9 +74,10 @@ def late_verdict(text: str) -> re.Match[str] | None:
     return _LATE_SENTINEL.search(text)
 
 
-def small_talk(chat_model: ChatModel, question: str) -> Iterator[str]:
+def small_talk(chat_model: ChatModel, question: str, *, on_usage: OnUsage | None = None) -> Iterator[str]:
     """The model's reply to a greeting, without sources. Raises ModelError while it is read."""
-    return _bounded(chat_model.stream([Message("system", load_prompt("small_talk")), Message("user", question)]))
+    messages = [Message("system", load_prompt("small_talk")), Message("user", question)]
+    return _bounded(chat_model.stream(messages, on_usage=on_usage))
 
 
 def worth_quoting(question: str, passages: Sequence[Hit]) -> tuple[int, ...]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
+from uuid import uuid4
 
 from include.lore.errors import ConfigurationError, ModelError
-from include.lore.protocols import ChatModel, Embedder, Index, Reranker
+from include.lore.protocols import ChatModel, Embedder, Index, OnUsage, Recorder, Reranker
 from include.lore.query import answer as answering
 from include.lore.query.citations import AnswerCheck, citations_of
 from include.lore.query.dedup import dedup
 from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
 from include.lore.query.plan import make_plan
+from include.lore.query.prompts import prompt_version
 from include.lore.query.quotes import cite
 from include.lore.query.relevance import irrelevant
 from include.lore.query.retrieve import retrieve
-from include.lore.types import Answer, Check, Citation, Hit, Plan, Question, Trace
+from include.lore.types import Answer, Check, Citation, Hit, Plan, Question, Ranked, Trace, Usage
 
 __all__ = ["Pipeline"]
 
@@ -37,6 +40,7 @@ class Pipeline:
         alpha: float,
         retrieve_limit: int,
         rerank_limit: int,
+        recorder: Recorder | None = None,
     ) -> None:
         self._index = index
         self._embedder = embedder
@@ -45,6 +49,7 @@ class Pipeline:
         self._alpha = alpha
         self._retrieve_limit = retrieve_limit
         self._rerank_limit = rerank_limit
+        self._recorder = recorder
 
     def search(self, question: Question) -> list[Hit]:
         """The passages for a question as it is written, best first, without any language model."""
@@ -74,15 +79,19 @@ class Pipeline:
     def stream(self, question: Question) -> Iterator[Event]:
         """What happens while a question is answered; the last event is Answered. Raises as `ask` does.
 
-        The texts of all Delta events in a row are the answer's text.
+        The answer is recorded before that event, also one that found nothing or was written without the model that
+        failed. The texts of all Delta events in a row are the answer's text.
         """
         question, notes = _validated(question)
         plan = Plan(question.text, (question.text,))
-        return self._stream(_Run(question, self._models(), plan, self._index.snapshot(), list(notes)))
+        index = self._index.snapshot()
+        return self._stream(_Run(question, self._models(), plan, index, list(notes), version=index.version()))
 
     def _stream(self, run: _Run) -> Iterator[Event]:
         started = perf_counter()
-        run.plan, notes = make_plan(run.question, self._chat_model)
+        if self._chat_model:
+            run.prompts["plan"] = prompt_version("plan")
+        run.plan, notes = make_plan(run.question, self._chat_model, on_usage=run.on_usage("plan"))
         run.notes.extend(notes)
         run.seconds["plan"] = perf_counter() - started
         yield Planned(run.plan)
@@ -95,7 +104,10 @@ class Pipeline:
                 yield Delta(piece)
         run.seconds["answer"] = perf_counter() - answer_started
         run.seconds["total"] = perf_counter() - started
-        yield Answered(run.answer())
+        answer = run.answer()
+        if self._recorder:
+            self._recorder.record(answer)
+        yield Answered(answer)
 
     def _find(self, run: _Run) -> Iterator[Event]:
         started = perf_counter()
@@ -113,6 +125,7 @@ class Pipeline:
         yield Retrieved(tuple(map(len, results)), len(candidates))
         started = perf_counter()
         run.passages = tuple(self._rerank(run, candidates))
+        run.ranking = _ranking(candidates, run.passages)
         run.seconds["rerank"] = perf_counter() - started
         yield Reranked(run.passages)
 
@@ -147,8 +160,9 @@ class Pipeline:
 
     def _small_talk(self, run: _Run, chat_model: ChatModel) -> Iterator[str]:
         check = AnswerCheck(())
+        run.prompts["small_talk"] = prompt_version("small_talk")
         try:
-            for piece in answering.small_talk(chat_model, run.plan.question):
+            for piece in answering.small_talk(chat_model, run.plan.question, on_usage=run.on_usage("answer")):
                 yield check.feed(piece)
         except ModelError as error:
             run.notes.append(f"The language model failed: {error}")
@@ -159,8 +173,11 @@ class Pipeline:
 
     def _write(self, run: _Run, chat_model: ChatModel) -> Iterator[str]:
         check = AnswerCheck(run.passages)
+        run.prompts["answer"] = prompt_version("answer")
         try:
-            pieces = answering.written_answer(chat_model, run.plan.question, run.passages)
+            pieces = answering.written_answer(
+                chat_model, run.plan.question, run.passages, on_usage=run.on_usage("answer")
+            )
             if pieces is None:
                 run.notes.append("The language model found no answer in the passages.")
                 yield from _not_found(run, answering.NOTHING_FOUND)
@@ -201,11 +218,22 @@ class _Run:
     retrieved: int = 0
     candidates: int = 0
     passages: tuple[Hit, ...] = ()
+    ranking: tuple[Ranked, ...] = ()
+    prompts: dict[str, str] = field(default_factory=dict)
+    usage: list[Usage] = field(default_factory=list)
+    version: int | None = None
     text: list[str] = field(default_factory=list)
     check: Check = field(default_factory=Check)
     found: bool = True
     nearest: tuple[Citation, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def on_usage(self, stage: str) -> OnUsage:
+        """What a model of this stage tells its usage to."""
+        return partial(self._used, stage)
+
+    def _used(self, stage: str, usage: Usage) -> None:
+        self.usage.append(replace(usage, stage=stage))
 
     def answer(self) -> Answer:
         text = "".join(self.text)
@@ -214,13 +242,25 @@ class _Run:
             retrieved=self.retrieved,
             candidates=self.candidates,
             passages=self.passages,
+            ranking=self.ranking,
             check=self.check,
             models=self.models,
+            prompts=self.prompts,
+            usage=tuple(self.usage),
             seconds=self.seconds,
             notes=tuple(self.notes),
+            version=self.version,
         )
         citations = citations_of(text, self.passages, self.check.kept_citations, self.plan.question)
-        return Answer(self.question, text, citations, self.found, trace, self.nearest)
+        return Answer(self.question, text, citations, self.found, trace, self.nearest, uuid4().hex)
+
+
+def _ranking(candidates: Sequence[Hit], passages: Sequence[Hit]) -> tuple[Ranked, ...]:
+    reranked = {hit.chunk.id: place for place, hit in enumerate(passages, start=1)}
+    return tuple(
+        Ranked(hit.chunk.id, hit.chunk.document_id, hit.chunk.title, place, reranked.get(hit.chunk.id), hit.score)
+        for place, hit in enumerate(candidates, start=1)
+    )
 
 
 def _validated(question: Question) -> tuple[Question, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import BaseModel, Field
 
 from include.lore.errors import ModelError
-from include.lore.protocols import ChatModel
+from include.lore.protocols import ChatModel, OnUsage
 from include.lore.query.prompts import load_prompt
 from include.lore.query.words import content_words
 from include.lore.types import Message, Plan, Question
@@ -45,13 +45,15 @@ class PlanReply(BaseModel):
     search: bool = Field(True, description="False only for a mere greeting, thanks or small talk")
 
 
-def make_plan(question: Question, chat_model: ChatModel | None) -> tuple[Plan, tuple[str, ...]]:
+def make_plan(
+    question: Question, chat_model: ChatModel | None, *, on_usage: OnUsage | None = None
+) -> tuple[Plan, tuple[str, ...]]:
     """The plan, and notes on every fallback taken. Never fails: the question itself is always a plan."""
     itself = Plan(question.text, (question.text,))
     if chat_model is None:
         return itself, ()
     try:
-        reply = chat_model.structured(_messages(question), PlanReply)
+        reply = chat_model.structured(_messages(question), PlanReply, on_usage=on_usage)
     except ModelError as error:
         return itself, (f"The plan is the question itself, because the language model failed: {error}",)
     notes: list[str] = []

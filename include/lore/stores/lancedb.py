@@ -77,6 +77,13 @@ class LanceStore:
         held._number = self._version(manifest).number
         return held
 
+    def version(self) -> int | None:
+        """See `Index.version`."""
+        if self._number is not None:
+            return self._number
+        manifest = self._folder.manifest()
+        return self._version(manifest).number if manifest else None
+
     def search(
         self,
         text: str,

@@ -118,6 +118,14 @@ class WeaviateStore:
         held._number, held._pinned = version.number, collections
         return held
 
+    def version(self) -> int | None:
+        """See `Index.version`."""
+        if self._number is not None:
+            return self._number
+        with self._errors("open"):
+            manifest = self._index.manifest()
+            return self._version(manifest).number if manifest else None
+
     def search(
         self,
         text: str,

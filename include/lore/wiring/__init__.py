@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from include.lore.declarations import Declaration
 from include.lore.ingest.sync import Sync
-from include.lore.protocols import Embedder, Index, Store
+from include.lore.protocols import Embedder, Index, Recorder, Store
 from include.lore.query.pipeline import Pipeline
 from include.lore.settings import Settings
 from include.lore.wiring.models import make_chat_model, make_embedder, make_reranker
@@ -100,8 +100,14 @@ def make_baseline(settings: Settings) -> Baseline:
     )
 
 
-def make_pipeline(settings: Settings, *, index: Index | None = None, embedder: Embedder | None = None) -> Pipeline:
-    """The query pipeline over the index."""
+def make_pipeline(
+    settings: Settings,
+    *,
+    index: Index | None = None,
+    embedder: Embedder | None = None,
+    recorder: Recorder | None = None,
+) -> Pipeline:
+    """The query pipeline over the index; a `recorder` keeps its answers."""
     embedder = embedder or make_embedder(settings)
     return Pipeline(
         index or open_store(settings, embedder),
@@ -111,4 +117,5 @@ def make_pipeline(settings: Settings, *, index: Index | None = None, embedder: E
         alpha=settings.alpha,
         retrieve_limit=settings.retrieve_limit,
         rerank_limit=settings.rerank_limit,
+        recorder=recorder,
     )
