@@ -35,6 +35,7 @@ __all__ = [
     "Document",
     "Entry",
     "Failure",
+    "Filters",
     "Hit",
     "IndexVersion",
     "Message",
@@ -222,12 +223,30 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Filters:
+    """What a question itself narrows the search to ("in #support, since March"). They never widen what it may see.
+
+    `sources` are ids (empty: all). A passage fits when it was changed at `updated_after` or later, and before
+    `updated_before`; both are aware times, None where the question sets no bound.
+    """
+
+    sources: tuple[str, ...] = ()
+    updated_after: datetime | None = None
+    updated_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """How a question is searched: the stand-alone question, its wordings (three with a model), and whether at all."""
+    """How a question is searched: the stand-alone question, its wordings (three with a model), and whether at all.
+
+    Without a search it is answered from the assistant's global context (`from_context`), or it is small talk.
+    """
 
     question: str
     wordings: tuple[str, ...]
     search: bool = True
+    filters: Filters = Filters()
+    from_context: bool = False
 
 
 @dataclass(frozen=True, slots=True)
