@@ -11,6 +11,7 @@ LoreError
 ├── SyncError                   a sync ended in failure
 ├── GateError                   a version of the index may not be promoted: it is not known to be as good
 ├── StoreError                  the store refused, is locked, or holds something else than was written
+├── RecordsError                the records of what was asked could not be opened, read or written
 └── ModelError                  an embedder, reranker or language model failed
     └── ContextTooLongError     what it was sent is longer than it reads; with less of it the call may succeed
 """
@@ -27,6 +28,7 @@ __all__ = [
     "LoreError",
     "MissingPackageError",
     "ModelError",
+    "RecordsError",
     "RemovalFloorError",
     "SourceError",
     "StoreError",
@@ -98,3 +100,7 @@ class ModelError(LoreError):
 
 class ContextTooLongError(ModelError):
     """What a model was sent is longer than it reads. The same again fails again; a shorter context may succeed."""
+
+
+class RecordsError(LoreError):
+    """The records of what was asked and answered could not be opened, read or written; answering goes on."""

@@ -94,6 +94,12 @@ class Settings(BaseModel):
     )
     questions: Path | None = Field(None, description="Question set that judges a new version of the index")
     gate_margin: float = Field(0.03, ge=0, lt=1, description="Loss of nDCG@10 that a new version may have")
+    records_url: SecretStr | None = Field(
+        None, description='Where answers are recorded: sqlite:///PATH, postgresql://… or "none"'
+    )
+    records_retention_days: int = Field(0, ge=0, description="Days after which records are removed; 0 keeps them")
+    otel_endpoint: str | None = Field(None, description="OpenTelemetry collector (OTLP over HTTP) that gets traces")
+    otel_content: bool = Field(False, description="Whether traces have the texts of questions and answers")
     timeout_seconds: float = Field(60.0, gt=0, le=86_400, description="Limit of one outside call")
     max_retries: int = Field(4, ge=0, description="Repeats of an outside call that failed for the moment")
 

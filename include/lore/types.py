@@ -20,6 +20,10 @@ if TYPE_CHECKING:  # numpy costs 60 ms to import, and these are annotations only
 PUBLIC = "public"
 """The audience that everybody belongs to."""
 
+Strategy: TypeAlias = Literal["basic", "summary", "summary_parent"]
+"""How a document is made searchable: passages embedded and given to the model; large passages whose summary is embedded
+and given; large passages whose summary is embedded while the passage itself is given."""
+
 Cursor: TypeAlias = str
 """Where a source was read up to: opaque to everybody but the source that wrote it."""
 
@@ -44,6 +48,7 @@ __all__ = [
     "Ranked",
     "Recipe",
     "SourceState",
+    "Strategy",
     "Trace",
     "Usage",
 ]
@@ -98,7 +103,8 @@ class Chunk:
 
     `id` is a uuid5 of document id, heading path and text (and a counter where these repeat in one document).
     `headings` is the path of headings above the passage, outermost first, without the title.
-    `summary` is what is embedded instead of the text, in strategies that make one; otherwise "".
+    `summary` is what is embedded instead of the text, in strategies that make one; otherwise "". `strategy` is the one
+    that the passage was made by.
     """
 
     id: str
@@ -114,6 +120,7 @@ class Chunk:
     summary: str = ""
     audiences: tuple[str, ...] = (PUBLIC,)
     updated_at: datetime | None = None
+    strategy: Strategy = "basic"
 
     @property
     def passage(self) -> str:
@@ -124,6 +131,11 @@ class Chunk:
     def embedded_text(self) -> str:
         """What is embedded."""
         return self.summary or self.passage
+
+    @property
+    def given_text(self) -> str:
+        """What a language model is given to answer from. What is cited, quoted and checked against is always `text`."""
+        return self.summary if self.strategy == "summary" and self.summary else self.text
 
     @property
     def content_hash(self) -> str:
@@ -214,12 +226,17 @@ class Message:
 class Question:
     """What a person asks. `sources` narrows the search to source ids (empty: all); `audiences` are those the asker
     belongs to; `history` is the conversation so far, oldest first.
+
+    `surface` is where it was asked ("cli", "airflow", "slack" …) and `asker` who asked, by an id that says nothing
+    about the person; both are for the records alone.
     """
 
     text: str
     history: tuple[Message, ...] = ()
     sources: tuple[str, ...] = ()
     audiences: tuple[str, ...] = (PUBLIC,)
+    surface: str = ""
+    asker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
