@@ -32,6 +32,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sources_dir: Path = Field(Path("dags/sources"), description="Folder of the declarations")
+    assistant: Path = Field(Path("dags/assistant.yaml"), description="File about the assistant itself; need not exist")
     store: Literal["lancedb", "weaviate"] = Field(
         "lancedb", description='"lancedb" (a folder of this machine) or "weaviate" (a server)'
     )
@@ -104,7 +105,14 @@ class Settings(BaseModel):
     max_retries: int = Field(4, ge=0, description="Repeats of an outside call that failed for the moment")
 
     @field_validator(
-        "sources_dir", "index_uri", "staging_uri", "cache_dir", "local_model_dir", "questions", mode="before"
+        "sources_dir",
+        "assistant",
+        "index_uri",
+        "staging_uri",
+        "cache_dir",
+        "local_model_dir",
+        "questions",
+        mode="before",
     )
     @classmethod
     def _from_home(cls, value: object) -> object:

@@ -1,8 +1,10 @@
 """What a team writes in `dags/sources/*.yaml`: one file, one source, checked key by key before anything runs.
 
 A file for each family of kinds; `kinds` registers them, `load` reads the files, `fields` has the types of values.
+`assistant` is no source: it is what the team says of the assistant itself.
 """
 
+from include.lore.declarations.assistant import Assistant, load_assistant
 from include.lore.declarations.discourse import DiscourseDeclaration
 from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
@@ -16,6 +18,7 @@ from include.lore.declarations.templates import Expression, Template
 
 __all__ = [
     "KINDS",
+    "Assistant",
     "Declaration",
     "Declarations",
     "DiscourseDeclaration",
@@ -29,6 +32,7 @@ __all__ = [
     "SlackExportDeclaration",
     "StackOverflowDeclaration",
     "Template",
+    "load_assistant",
     "load_declaration",
     "load_declarations",
 ]

@@ -1,0 +1,46 @@
+"""What a team says of its assistant: its name, a short text that answers the easy questions, and questions to try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from include.lore.declarations.yaml_file import explain, read_mapping
+from include.lore.errors import DeclarationError
+
+__all__ = ["Assistant", "load_assistant"]
+
+MAX_CONTEXT_CHARACTERS = 4_000
+"""About 1,000 tokens: the planning call of every question carries the context."""
+
+ShortText: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
+class Assistant(BaseModel):
+    """The global context of every question, and what a surface shows before the first."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: ShortText = Field(description="What the assistant is called")
+    context: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CONTEXT_CHARACTERS)
+    ] = Field(description="Names, links, what the assistant is for: answered from without a search")
+    suggested_questions: tuple[ShortText, ...] = Field((), max_length=10, description="What a newcomer may ask")
+
+
+def load_assistant(path: Path) -> Assistant | None:
+    """The declaration, or None where there is no such file.
+
+    Raises DeclarationError, which names file, line and key, and the nearest known name for a wrong one.
+    """
+    if not path.exists():
+        return None
+    values, lines = read_mapping(path, least="name")
+    try:
+        return Assistant.model_validate(values)
+    except ValidationError as error:
+        raise explain(path, error, lines, list(Assistant.model_fields)) from None
+    except (ValueError, RecursionError) as error:  # pydantic passes on what Python itself refuses
+        raise DeclarationError(f"{path}: a value cannot be used: {error}.", remedy="Correct the file.") from None

@@ -1,0 +1,105 @@
+"""A YAML file with its lines: what is wrong in it is named with file, line, key and the nearest known name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from include.lore.declarations.reading import yaml_errors
+from include.lore.errors import DeclarationError
+
+__all__ = ["KeyPath", "explain", "read_mapping"]
+
+MAX_BYTES = 256 * 1024
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without merge keys (`<<`): through them a few lines stand for billions, and keys come from nowhere."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(None, None, "merge keys are not read", key.start_mark)
+
+
+def read_mapping(path: Path, *, least: str) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
+    """The file's mapping, and the line of each of its keys; `least` is what a file must have, for the remedy.
+
+    Raises DeclarationError.
+    """
+    with yaml_errors(path, DeclarationError, quoting="a value that starts with @, * or %"):
+        if path.exists() and not path.is_file():
+            raise DeclarationError(f"{path}: is no file.", remedy="Move it elsewhere, or give it another suffix.")
+        if path.stat().st_size > MAX_BYTES:
+            raise DeclarationError(f"{path}: is larger than {MAX_BYTES:,} bytes.", remedy="Move it elsewhere.")
+        loader = _Loader(path.read_text(encoding="utf-8-sig"))
+        node = loader.get_single_node()
+        lines = dict(_lines(node, path)) if node else {}
+        values = loader.construct_document(node) if node else None
+    if values is None:
+        raise DeclarationError(f"{path}: is empty.", remedy=f"Write at least `{least}`, or delete the file.")
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise DeclarationError(f"{path}, line 1: is not a mapping of keys to values.", remedy=f"Write `{least}: …`")
+    return values, lines
+
+
+def _lines(node: yaml.Node, path: Path, at: KeyPath = (), depth: int = 0) -> Iterator[tuple[KeyPath, int]]:
+    """Key path → line. Declarations are two levels deep, so nothing further down is looked at."""
+    if depth > 2:
+        return
+    if isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            yield (*at, position), item.start_mark.line + 1
+            yield from _lines(item, path, (*at, position), depth + 1)
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            line, name = key.start_mark.line + 1, str(key.value)
+            if name in seen:
+                raise DeclarationError(
+                    f"{path}, line {line}: the key `{name}` is here twice; the first is on line {seen[name]}.",
+                    remedy="Delete one of them.",
+                )
+            seen[name] = line
+            yield (*at, name), line
+            yield from _lines(value, path, (*at, name), depth + 1)
+
+
+def explain(path: Path, error: ValidationError, lines: Mapping[KeyPath, int], known: list[str]) -> DeclarationError:
+    """What pydantic found wrong, said with the lines of the file; `known` are the names that it may have."""
+    wrong: list[str] = []
+    remedies: list[str] = []
+    for item in error.errors(include_input=False, include_url=False):
+        key = tuple(item["loc"])
+        line = next((lines[key[:end]] for end in range(len(key), 0, -1) if key[:end] in lines), 1)
+        name = ".".join(str(part) for part in key)
+        wrong.append(f"line {line}: {_what_is_wrong(name, item)}")
+        if item["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(name, known, n=1)
+            remedies.append(f"Did you mean `{near[0]}`?" if near else f"Known keys: {', '.join(sorted(known))}.")
+    return DeclarationError(f"{path}, {'; '.join(wrong)}.", remedy=" ".join(remedies) or "Correct the file.")
+
+
+def _what_is_wrong(name: str, item: ErrorDetails) -> str:
+    match item["type"]:
+        case "extra_forbidden":
+            return f"unknown key `{name}`"
+        case "missing":
+            return f"the key `{name}` is missing"
+        case "value_error":
+            return f"`{name}` {item['ctx']['error']}"
+        case "tuple_type":
+            return f"`{name}` should be a list"
+        case "string_pattern_mismatch" if name == "id":
+            return "`id` (by default the file's name) takes a-z, 0-9, _ and - only"
+        case "string_pattern_mismatch" if name == "repository":
+            return "`repository` should be OWNER/NAME, not an address"
+    return f"`{name}`: {item['msg'][:1].lower()}{item['msg'][1:]}"

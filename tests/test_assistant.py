@@ -1,0 +1,68 @@
+"""What a team says of its assistant: read from a file, checked key by key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from include.lore.declarations import load_assistant
+from include.lore.errors import DeclarationError
+from tests.conftest import ROOT
+
+GOOD = "name: Desk\ncontext: |\n  The handbook is at https://handbook.example.com.\nsuggested_questions: ["Where is it?"]\n"
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "assistant.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    assistant = load_assistant(write(tmp_path, GOOD))
+    assert assistant is not None
+    assert (assistant.name, assistant.context) == ("Desk", "The handbook is at https://handbook.example.com.")
+    assert assistant.suggested_questions == ("Where is it?",)
+
+
+def test_no_file_is_no_assistant(tmp_path: Path) -> None:
+    assert load_assistant(tmp_path / "absent.yaml") is None
+
+
+def test_the_one_of_the_example_is_valid() -> None:
+    assistant = load_assistant(ROOT / "examples" / "assistant.yaml")
+    assert assistant is not None
+    assert assistant.suggested_questions
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "remedy"),
+    [
+        (GOOD + "contxt: more\n", "line 5: unknown key `contxt`", "Did you mean `context`?"),
+        ("name: Desk\n", "line 1: the key `context` is missing", ""),
+        ("name: Desk\ncontext: '   '\n", "line 2: `context`", ""),
+        (f"name: Desk\ncontext: {'long ' * 900}\n", "line 2: `context`: string should have at most 4000", ""),
+        (f"name: {'x' * 201}\ncontext: a\n", "line 1: `name`", ""),
+        ("name: Desk\ncontext: a\nsuggested_questions:\n- b\n- ''\n", "line 5: `suggested_questions.1`", ""),
+        ("name: Desk\ncontext: a\nsuggested_questions: one\n", "`suggested_questions` should be a list", ""),
+        ("name: Desk\ncontext: [a]\n", "line 2: `context`", ""),
+        ("name: Desk\nname: Other\ncontext: a\n", "line 2: the key `name` is here twice", ""),
+        ("- name\n", "is not a mapping", "Write `name"),
+        ("", "is empty", "at least `name`"),
+        ("name: [\n", "not valid YAML", ""),
+        ("a: &a [x]\n<<: {name: b}\n", "merge keys are not read", ""),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, said: str, remedy: str) -> None:
+    file = write(tmp_path, text)
+    with pytest.raises(DeclarationError) as caught:
+        load_assistant(file)
+    assert said in caught.value.message
+    assert remedy in caught.value.remedy
+    assert str(file) in caught.value.message
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match="is no file"):
+        load_assistant(tmp_path)
