@@ -10,7 +10,7 @@ from include.lore.declarations import load_assistant
 from include.lore.errors import DeclarationError
 from tests.conftest import ROOT
 
-GOOD = "name: Desk\ncontext: |\n  The handbook is at https://handbook.example.com.\nsuggested_questions: ["Where is it?"]\n"
+GOOD = 'name: Desk\ncontext: |\n  The handbook is at https://handbook.example.com.\nsuggested_questions: ["Where is it?"]\n'
 
 
 def write(folder: Path, text: str) -> Path:
