@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from include.lore.types import Failure
 
-__all__ = ["Listener", "Progress", "ShardReport", "SyncReport", "silent"]
+__all__ = ["Listener", "Progress", "ShardReport", "SyncReport", "readable", "silent"]
 
 Listener = Callable[[int, int], None]
 """Is told how many documents are done, and of how many."""
@@ -96,6 +96,11 @@ class SyncReport:
         work = f"{_counted(self.chunks, 'chunk')}, {_counted(self.embedding_calls, 'embedding call')}"
         line = f"{self.source_id}: {self.status}. Documents: {', '.join(parts)}; {work}, {self.seconds:.1f} s."
         return f"{line} {self.reason}".strip()
+
+
+def readable(text: str) -> str:
+    """The text with half characters spelled out, which neither logs nor databases take."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _counted(number: int, noun: str) -> str:

@@ -1,9 +1,10 @@
 """The staging area: what a source gave, in compressed shards, so that indexing can spread over workers.
 
-    <staging>/<source id>/<run id>/shard-00000.jsonl.gz …   documents as the source has them, a line each
-    <staging>/<source id>/<run id>/manifest.json            written last: what the run read, and up to where
+    <staging>/<source id>/<run id>/<attempt>/shard-00000.jsonl.gz …   documents as the source has them, a line each
+                                             manifest.json            written last: what the run read, and up to where
 
-Airflow hands paths from task to task, never documents. Any fsspec location will do (a folder, s3://…, gs://…).
+Airflow hands paths from task to task, never documents. Any fsspec location will do (a folder, s3://…, gs://…). Beside
+the shards lies what a run needs that goes on after a kill (`checkpoint.py`).
 """
 
 from __future__ import annotations
@@ -13,33 +14,36 @@ import gzip
 import json
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, cast
+from uuid import uuid4
 
 from upath import UPath
 
 from include.lore.errors import ConfigurationError, StoreError
 from include.lore.types import Cursor, Document, Failure
 
-__all__ = ["Manifest", "ShardWriter", "Staging", "alone"]
+__all__ = ["Manifest", "ShardWriter", "Staging", "alone", "load_json", "writing"]
 
 SHARD_DOCUMENTS = 256
 SHARD_CHARACTERS = 8_000_000
 LONGEST_NAME = 200
 STALE_SECONDS = 7 * 24 * 3600
 MANIFEST = "manifest.json"
+ATTEMPT = "try-"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What one extraction found. `existing` is None when the source could not say what exists now.
 
-    `held` are the ids that the index held before the source was read: only these can be removed by this run.
-    `repeated` maps an id that came more than once to the shard that has its last state.
+    `held` are the ids that the index held, or an earlier try had read, before the source was read: only these can be
+    removed by this run. `repeated` maps an id that came more than once to the shard that has its last state, "" for one
+    that was deleted after it came.
     `interrupted` says why the source stopped early, in which case nothing is removed.
     """
 
@@ -88,8 +92,8 @@ def _writable(folder: object) -> Iterator[None]:
 
 
 @contextmanager
-def _writing(path: object) -> Iterator[None]:
-    """For what is written once the folder is there: it can be full, or far away."""
+def writing(path: object) -> Iterator[None]:
+    """For what is written once the folder is there, which can be full, or far away: raises StoreError."""
     try:
         yield
     except OSError as error:
@@ -101,44 +105,64 @@ def _writing(path: object) -> Iterator[None]:
 
 
 class Staging:
-    """One run's folder. `location` is the staging area itself."""
+    """One try of one run. `location` is the staging area itself; `folder` is the try's own, so that one that was killed
+    and its repetition do not meet in a file.
+    """
 
     def __init__(self, location: str, source_id: str, run_id: str) -> None:
         plain = (letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in run_id)
         with _writable(location):
             self._source = UPath(location) / source_id
-            self.folder = self._source / ("".join(plain).strip(".")[:LONGEST_NAME] or "run")
+            self._run = self._source / ("".join(plain).strip(".")[:LONGEST_NAME] or "run")
+            self.folder = self._run / f"{ATTEMPT}{uuid4().hex[:12]}"
+        self._locked = "://" not in location  # see `alone`
 
     def start(self) -> None:
-        """Make the folder, empty of whatever an earlier try of the same run left."""
+        """Make the folder."""
         with _writable(self.folder):
-            self.remove()
             self.folder.mkdir(parents=True, exist_ok=True)
         self._sweep()
 
     def remove(self) -> None:
-        """Take the run's folder away; nothing happens when it is not there."""
-        _remove(self.folder)
+        """Take the run's folder away, with all tries; nothing happens when it is not there."""
+        _remove(self._run)
+
+    def others(self) -> Iterator[UPath]:
+        """The folders of the tries, of this and of other runs, that are still there."""
+        with suppress(OSError):  # others may be tidying up, and an object store may have no folders
+            for run in self._source.iterdir():
+                if run.is_dir():
+                    yield from (path for path in run.iterdir() if path.name.startswith(ATTEMPT) and path != self.folder)
+
+    def clear(self, is_dead: Callable[[UPath], bool]) -> None:
+        """Remove the other tries that nobody goes on with: those of this run, and in a place that `alone` guards, those
+        of runs that are dead.
+        """
+        for folder in list(self.others()):
+            if folder.parent == self._run or (self._locked and is_dead(folder)):
+                _remove(folder)
+                with suppress(OSError):
+                    folder.parent.rmdir()  # of a run that had no other try
 
     def _sweep(self) -> None:
         """Take away what killed runs left, once it is too old to belong to a run that goes on."""
         limit = time.time() - STALE_SECONDS
-        with suppress(OSError):  # others may be tidying up, and an object store may have no folders
+        with suppress(OSError):
             for folder in self._source.iterdir():
-                if folder.is_dir() and all(path.stat().st_mtime < limit for path in (folder, *folder.iterdir())):
+                if folder.is_dir() and all(path.stat().st_mtime < limit for path in (folder, *folder.rglob("*"))):
                     _remove(folder)
 
     def write(self, manifest: Manifest) -> str:
         """Write the manifest, last of all files, and return its path."""
         path = self.folder / MANIFEST
-        with _writing(path):
+        with writing(path):
             path.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
         return str(path)
 
     @staticmethod
     def read(path: str) -> Manifest:
         """The manifest at a path. Raises StoreError when it is gone or cut off."""
-        values = _load(path)
+        values = load_json(path)
         values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
         for name in ("shards", "held", "existing", "deleted"):
             values[name] = None if values[name] is None else tuple(values[name])
@@ -171,12 +195,14 @@ class ShardWriter:
         self._lines: list[str] = []
         self._characters = 0
         self._last: dict[str, str] = {}
+        self._pieces: list[str] = []
+        self._in_pieces = 0
         self.repeated: dict[str, str] = {}
         self.shards: list[str] = []
 
     @property
     def ids(self) -> set[str]:
-        """The ids of everything written."""
+        """The ids of everything written, but for what was dropped."""
         return set(self._last)
 
     def add(self, document: Document) -> None:
@@ -186,7 +212,7 @@ class ShardWriter:
         """
         line = json.dumps(_encode(document))
         shard = self._path()
-        if document.id in self._last:
+        if document.id in self._last or document.id in self.repeated:
             self.repeated[document.id] = shard
         self._last[document.id] = shard
         self._lines.append(line)
@@ -194,17 +220,36 @@ class ShardWriter:
         if len(self._lines) >= SHARD_DOCUMENTS or self._characters >= SHARD_CHARACTERS:
             self.flush()
 
+    def drop(self, document_id: str) -> None:
+        """Take back a document that was added, if it was."""
+        if self._last.pop(document_id, None):
+            self.repeated[document_id] = ""
+
     def flush(self) -> None:
         """Write what is waiting."""
         if self._lines:
-            data = gzip.compress("\n".join(self._lines).encode("ascii"), compresslevel=1)
-            with _writing(self._path()):
-                UPath(self._path()).write_bytes(data)
+            _write_lines(self._path(), self._lines)
             self.shards.append(self._path())
             self._lines, self._characters = [], 0
+            self._pieces, self._in_pieces = [], 0
+
+    def files(self) -> tuple[str, ...]:
+        """The files that hold all that was added until now, in order: the shards, and pieces of the one to come."""
+        if fresh := self._lines[self._in_pieces :]:
+            piece = str(self._folder / f"piece-{len(self.shards):05d}-{len(self._pieces):03d}.jsonl.gz")
+            _write_lines(piece, fresh)
+            self._pieces.append(piece)
+            self._in_pieces = len(self._lines)
+        return (*self.shards, *self._pieces)
 
     def _path(self) -> str:
         return str(self._folder / f"shard-{len(self.shards):05d}.jsonl.gz")
+
+
+def _write_lines(path: str, lines: list[str]) -> None:
+    data = gzip.compress("\n".join(lines).encode("ascii"), compresslevel=1)
+    with writing(path):
+        UPath(path).write_bytes(data)
 
 
 def _remove(folder: UPath) -> None:
@@ -227,7 +272,8 @@ def _decode(values: dict[str, Any]) -> Document:
     return Document(**values)
 
 
-def _load(path: str) -> dict[str, Any]:
+def load_json(path: str) -> dict[str, Any]:
+    """What a file holds. Raises StoreError when it is gone or cut off."""
     try:
         values = json.loads(UPath(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -14,15 +14,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from include.lore.errors import ConversionError, LoreError, SourceError
+from include.lore.errors import ConversionError, LoreError
+from include.lore.ingest.checkpoint import Checkpoints, origin_of
+from include.lore.ingest.extract import Extraction
 from include.lore.ingest.fingerprint import fingerprint, recipe_of
 from include.lore.ingest.reconcile import check_complete, problem_of, reason_of, vanished, verify
 from include.lore.ingest.redact import Redactor
-from include.lore.ingest.report import Progress, ShardReport, SyncReport
-from include.lore.ingest.stage import Manifest, ShardWriter, Staging, alone
+from include.lore.ingest.report import Progress, ShardReport, SyncReport, readable
+from include.lore.ingest.stage import Manifest, Staging, alone
 from include.lore.ingest.versions import VersionBuilder
 from include.lore.ingest.write import EntryWriter
-from include.lore.protocols import Embedder, Listable, Rereadable, Source, Splitter, Store
+from include.lore.protocols import Embedder, Rereadable, Source, Splitter, Store
 from include.lore.types import Chunk, Cursor, Document, Failure, SourceState
 
 __all__ = ["Progress", "ShardReport", "Sync", "SyncReport"]
@@ -36,7 +38,8 @@ class Sync:
     cannot be written to does not stop the sync, whose report says so.
 
     `redactor` (default: one that takes out secrets) goes over everything before it is staged, and again over what
-    conversion gives; what failures and errors say goes through it before it is remembered.
+    conversion gives; what failures and errors say goes through it before it is remembered. `declared` tells what is
+    declared of the source from all else: what a killed run had read of another declaration is read again.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Sync:
         max_removed_share: float = 0.5,
         versions: Callable[[], Sequence[VersionBuilder | LoreError]] = tuple,
         redactor: Redactor | None = None,
+        declared: str = "",
     ) -> None:
         self._source = source
         self._store = store
@@ -63,6 +67,7 @@ class Sync:
         self._max_removed_share = max_removed_share
         self._versions = versions
         self._redactor = redactor or Redactor()
+        self._declared = declared
         self._recipe = recipe_of(self._redactor.name)
 
     def run(self, *, progress: Callable[[Progress], None] | None = None, force_removals: bool = False) -> SyncReport:
@@ -74,85 +79,46 @@ class Sync:
         with alone(self._staging_uri, self._source.id):
             run_id = uuid4().hex
             try:
-                extraction = self.extract(run_id, progress=tell)
+                extraction = self._extract(run_id, tell, whole_run=True)
                 reports: list[ShardReport] = []
                 for shard in self.shards(extraction):
                     reports.append(self.index(shard, progress=tell, before=reports))
                 tell(Progress("reconcile", sum(len(report.indexed) for report in reports)))
                 return self.reconcile(extraction, reports, force_removals=force_removals)
-            finally:
-                Staging(self._staging_uri, self._source.id, run_id).remove()  # nobody can go on with it
+            except Exception:
+                Staging(self._staging_uri, self._source.id, run_id).remove()  # nobody is to go on with it
+                raise
 
     def extract(self, run_id: str, *, progress: Callable[[Progress], None] = lambda _: None) -> str:
-        """Read the source and stage what it gives; returns the path of the manifest.
+        """Read the source and stage what it gives; returns the path of the manifest. For a run whose steps are in
+        several processes; on one machine only one of a source is read at a time.
 
         A source that stops early, for a reason that passes, leaves a manifest of what it gave until then: that much
-        is indexed, and the next run goes on from there. Raises SourceError when it gave nothing.
+        is indexed, and the next run goes on from there. Where a kill, of this try or of another run with the same
+        start, cut the reading off, it goes on from there. Raises SourceError when the source gave nothing.
         """
-        started = time.monotonic()
+        with alone(self._staging_uri, self._source.id):
+            return self._extract(run_id, progress, whole_run=False)
+
+    def _extract(self, run_id: str, progress: Callable[[Progress], None], *, whole_run: bool) -> str:
         staging = Staging(self._staging_uri, self._source.id, run_id)
         staging.start()
         try:
             with self._remembering_failure():
-                return staging.write(self._stage(staging, run_id, started, progress))
-        except BaseException:
+                return staging.write(self._extraction(staging, whole_run=whole_run).run(run_id, progress))
+        except Exception:  # and no kill: from what that leaves, another run goes on
             staging.remove()
             raise
 
-    def _stage(self, staging: Staging, run_id: str, started: float, progress: Callable[[Progress], None]) -> Manifest:
+    def _extraction(self, staging: Staging, *, whole_run: bool) -> Extraction:
         state = self._store.state(self._source.id)
         held = tuple({**self._store.kept(self._source.id), **self._store.fingerprints(self._source.id)})
         # The store is the truth: one that was emptied, or filled by another converter, has no use for a cursor.
         since = state.cursor if state and held and state.recipe == self._recipe else None
         if state and state.cursor and since is None:  # cut off from here on, no converter may take it up again
             self._store.save_state(replace(state, cursor=None, recipe=""))
-        writer, cursor, deleted, failures = ShardWriter(staging), since, list[str](), list[Failure]()
-        interrupted = ""
-        try:
-            for batch in self._source.read(since):
-                for document in map(self._redactor.document, batch.documents):
-                    try:
-                        writer.add(document)
-                    except (TypeError, ValueError) as error:
-                        failures.append(Failure(_readable(document.id), f"Its metadata are no JSON values: {error}."))
-                deleted.extend(map(self._redactor.address, batch.deleted_ids))
-                failures.extend(map(self._redactor.failure, batch.failures))
-                cursor = batch.cursor or cursor
-                progress(Progress("extract", len(writer.ids)))
-        except SourceError as error:
-            if not error.retryable or cursor == since:
-                raise
-            interrupted = self._redactor.text(str(error))
-        writer.flush()
-        existing = None if interrupted else self._existing(since, writer.ids, failures)
-        return Manifest(
-            source_id=self._source.id,
-            run_id=run_id,
-            shards=tuple(writer.shards),
-            cursor=cursor,
-            held=held,
-            existing=existing,
-            deleted=tuple(deleted),
-            failures=tuple(failures),
-            repeated=writer.repeated,
-            documents=len(writer.ids),
-            interrupted=interrupted,
-            seconds=time.monotonic() - started,
-        )
-
-    def _existing(self, since: Cursor | None, read: set[str], failures: list[Failure]) -> tuple[str, ...] | None:
-        """The ids that the source has now, or None where it cannot say: then nothing is taken for deleted.
-
-        A list that fails is a failure of its own, and what was read is indexed all the same.
-        """
-        if isinstance(self._source, Listable):
-            try:
-                return tuple(map(self._redactor.address, self._source.list_ids()))
-            except SourceError as error:
-                reason = self._redactor.text(f"What was deleted could not be seen: {error}")
-                failures.append(Failure(self._source.id, reason))
-                return None
-        return tuple(read.union(failure.document_id for failure in failures)) if since is None else None
+        origin = origin_of(since, self._recipe, self._declared, state.synced_at if state else None)
+        return Extraction(self._source, self._redactor, Checkpoints(staging, origin, whole_run=whole_run), since, held)
 
     def shards(self, extraction: str) -> list[str]:
         """The paths of an extraction's shards; none when nothing changed."""
@@ -234,7 +200,7 @@ class Sync:
             reason = str(error)
         except Exception as error:
             reason = f"Unexpected {type(error).__name__}: {error}"[:500]
-        return Failure(_readable(document.id), self._redactor.text(reason))
+        return Failure(readable(document.id), self._redactor.text(reason))
 
     def reconcile(self, extraction: str, reports: Sequence[ShardReport], *, force_removals: bool = False) -> SyncReport:
         """Remove what the source no longer has, verify what is stored, and move the cursor; ends the run.
@@ -328,11 +294,6 @@ def _check_storable(document: Document) -> None:
             document.updated_at.astimezone(UTC)
     except (ValueError, TypeError, OverflowError) as error:
         raise ConversionError(f"It cannot be stored: {error}.", remedy="Look at its id, metadata and date.") from None
-
-
-def _readable(text: str) -> str:
-    """The text with half characters spelled out, which neither logs nor databases take."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:

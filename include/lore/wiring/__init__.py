@@ -60,6 +60,7 @@ def make_sync(
     """One source's sync; pass `store` and `embedder` to share them between several."""
     from include.lore.convert import convert
     from include.lore.ingest.redact import Redactor
+    from include.lore.sources.cursors import UNSELECTIVE, selection_of
 
     embedder = embedder or make_embedder(settings)
     splitter = make_splitter(settings, embedder)
@@ -74,6 +75,7 @@ def make_sync(
         max_removed_share=declaration.max_removed_share,
         versions=partial(make_builders, settings, open_versions(settings), [embedder]),
         redactor=Redactor(settings.redact),
+        declared=selection_of(declaration.model_dump_json(exclude=set(UNSELECTIVE))),
     )
 
 

@@ -1,0 +1,131 @@
+"""How far a run has read its source, kept beside its shards, so that a run after a kill goes on from there.
+
+A source's cursor says where to go on once all before it is indexed. With what came before it in files that are whole,
+it is as good before that: the files are taken over, and the source is read from the cursor.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from hashlib import sha256
+
+from upath import UPath
+
+from include.lore.errors import StoreError
+from include.lore.ingest.stage import MANIFEST, ShardWriter, Staging, load_json, writing
+from include.lore.types import Cursor, Failure
+
+__all__ = ["Checkpoint", "Checkpoints", "origin_of"]
+
+RESUME_SECONDS = 3 * 24 * 3600
+"""What was read longer ago is read again: over a weekend a run may wait for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Everything up to `cursor` is in `files`, in order, but for `deleted`.
+
+    `origin` tells what was read, and from where, from all else. `begun` is when the reading began, in seconds since the
+    epoch, also if it was cut since. `whole_run` says that the process that wrote this does all steps of its run.
+    """
+
+    origin: str
+    cursor: Cursor
+    files: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    begun: float = 0.0
+    whole_run: bool = False
+    number: int = 0
+
+
+def origin_of(since: Cursor | None, recipe: str, declared: str, synced_at: datetime | None) -> str:
+    """What must be equal for one run to go on from where another was cut: the start, how documents are made, what the
+    declaration says, and that no sync of the source came to an end in between.
+    """
+    values = (since, recipe, declared, synced_at.isoformat() if synced_at else None)
+    return sha256(json.dumps(values).encode()).hexdigest()
+
+
+class Checkpoints:
+    """Those of one try, and those that killed tries of the same source left."""
+
+    def __init__(self, staging: Staging, origin: str, *, whole_run: bool) -> None:
+        self._staging = staging
+        self._origin = origin
+        self._whole_run = whole_run
+        self._begun = time.time()
+        self._number = 0
+
+    def save(self, writer: ShardWriter, cursor: Cursor, deleted: Sequence[str], failures: Sequence[Failure]) -> None:
+        """Keep what was read until now. Two files take turns, so that a kill in between leaves the one before."""
+        files = writer.files()
+        checkpoint = Checkpoint(
+            origin=self._origin,
+            cursor=cursor,
+            files=tuple(UPath(file).name for file in files),
+            deleted=tuple(deleted),
+            failures=tuple(failures),
+            begun=self._begun,
+            whole_run=self._whole_run,
+            number=self._number,
+        )
+        path = self._staging.folder / f"progress-{self._number % 2}.json"
+        with writing(path):
+            path.write_text(json.dumps(asdict(checkpoint)), encoding="utf-8")
+        self._number += 1
+
+    def take_over(self) -> tuple[ShardWriter, Checkpoint | None]:
+        """A writer with what the furthest killed run had read, and its checkpoint; or an empty one and None.
+
+        What other killed runs left, and cannot be gone on from, is removed once there is no use for it.
+        """
+        for folder, checkpoint in self._candidates():
+            writer = ShardWriter(self._staging)
+            try:
+                for name in checkpoint.files:
+                    for document in Staging.documents(str(folder / name)):
+                        writer.add(document)
+            except StoreError:  # cut off, or removed by now: the cursor is beyond what there is
+                continue
+            for document_id in checkpoint.deleted:
+                writer.drop(document_id)
+            self._begun = checkpoint.begun
+            self.save(writer, checkpoint.cursor, checkpoint.deleted, checkpoint.failures)
+            self._staging.clear(_is_dead)
+            return writer, checkpoint
+        self._staging.clear(_is_dead)
+        return ShardWriter(self._staging), None
+
+    def _candidates(self) -> list[tuple[UPath, Checkpoint]]:
+        """What may be gone on from, the latest first."""
+        found = [(folder, newest) for folder in self._staging.others() if (newest := _newest(folder))]
+        oldest = time.time() - RESUME_SECONDS
+        fitting = [one for one in found if one[1].origin == self._origin and one[1].begun >= oldest]
+        return sorted(fitting, key=lambda one: (one[1].begun, one[1].number), reverse=True)
+
+
+def _newest(folder: UPath) -> Checkpoint | None:
+    """The newest checkpoint of a try that is whole."""
+    found: list[Checkpoint] = []
+    for turn in (0, 1):
+        try:
+            values = load_json(str(folder / f"progress-{turn}.json"))
+            values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
+            values["files"], values["deleted"] = tuple(values["files"]), tuple(values["deleted"])
+            found.append(Checkpoint(**values))
+        except (StoreError, KeyError, TypeError):
+            continue
+    return max(found, key=lambda one: one.number, default=None)
+
+
+def _is_dead(folder: UPath) -> bool:
+    """Whether no process goes on with a try of which none that reads is alive: steps in other processes come after the
+    manifest.
+    """
+    newest = _newest(folder)
+    return not (folder / MANIFEST).exists() or (newest is not None and newest.whole_run)
