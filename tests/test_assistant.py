@@ -10,7 +10,7 @@ from include.lore.declarations import load_assistant
 from include.lore.errors import DeclarationError
 from tests.conftest import ROOT
 
-GOOD = 'name: Desk\ncontext: |\n  The handbook is at https://handbook.example.com.\nsuggested_questions: ["Where is it?"]\n'
+GOOD = "name: Desk\ncontext: |\n  The book: https://book.example.com.\nsuggested_questions: [Where]\n"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -22,8 +22,8 @@ def write(folder: Path, text: str) -> Path:
 def test_a_file_is_read(tmp_path: Path) -> None:
     assistant = load_assistant(write(tmp_path, GOOD))
     assert assistant is not None
-    assert (assistant.name, assistant.context) == ("Desk", "The handbook is at https://handbook.example.com.")
-    assert assistant.suggested_questions == ("Where is it?",)
+    assert (assistant.name, assistant.context) == ("Desk", "The book: https://book.example.com.")
+    assert assistant.suggested_questions == ("Where",)
 
 
 def test_no_file_is_no_assistant(tmp_path: Path) -> None:
