@@ -36,6 +36,7 @@ __all__ = [
     "Index",
     "Listable",
     "OnUsage",
+    "Prices",
     "Recorder",
     "Reranker",
     "Rereadable",
@@ -282,6 +283,18 @@ class ChatModel(Protocol):
 
     def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
         """One call whose answer comes piece by piece. Raises ModelError, also in the middle."""
+        ...
+
+
+class Prices(Protocol):
+    """What models cost by a price list, in US dollars; None for a model that is not on it."""
+
+    def cost(self, model: str, input_tokens: int, output_tokens: int, *, cached_tokens: int = 0) -> float | None:
+        """The cost of one call; `cached_tokens` are those of the input that the provider had in its cache."""
+        ...
+
+    def search_cost(self, model: str, searches: int) -> float | None:
+        """The cost of reranking, for models that are paid by the search."""
         ...
 
 
