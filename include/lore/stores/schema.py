@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from include.lore.types import Matrix
 
-SCHEMA_NUMBER = 2
+SCHEMA_NUMBER = 3
 """Raised whenever a column of chunks changes its meaning: a version of another number is neither read nor written."""
 
 CHUNK_COLUMNS = (
@@ -33,6 +33,7 @@ CHUNK_COLUMNS = (
     "end",
     "audiences",
     "updated_at",
+    "strategy",
 )
 """What a `Chunk` is made of; `keywords`, `content_hash` and `vector` are stored beside it."""
 
@@ -172,6 +173,7 @@ def chunk_values(chunk: Chunk) -> dict[str, Any]:
         "end": chunk.end,
         "audiences": [clean(audience) for audience in chunk.audiences],
         "content_hash": chunk.content_hash,
+        "strategy": chunk.strategy,
     }
 
 

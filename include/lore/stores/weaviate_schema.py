@@ -25,7 +25,7 @@ from include.lore.types import Chunk, Document, Entry, Recipe
 if TYPE_CHECKING:
     from include.lore.types import Vector
 
-SCHEMA_NUMBER = 2
+SCHEMA_NUMBER = 3
 """Raised whenever a property changes its meaning: a version of another number is neither read nor written."""
 
 VECTOR_NAME = "default"
@@ -106,6 +106,7 @@ CHUNKS = (
     Property("end", "int"),
     Property("audiences", "text[]", filterable=True),
     Property("updated_at"),
+    Property("strategy"),
     Property("content_hash", filterable=True),
     Property("checksum"),
     Property("words", searchable=True),
@@ -195,6 +196,7 @@ def to_chunk(row: Mapping[str, Any]) -> Chunk:
         summary=row.get("summary") or "",
         audiences=tuple(row.get("audiences") or ()),
         updated_at=_to_moment(row.get("updated_at")),
+        strategy=row.get("strategy") or "basic",
     )
 
 

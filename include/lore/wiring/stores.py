@@ -95,6 +95,11 @@ def make_builder(
     from include.lore.ingest.versions import VersionBuilder
 
     recipe = version.recipe
+    if version.schema != versions.schema:
+        raise ConfigurationError(
+            f"Version {version.number} is laid out as number {version.schema}; this Lore writes {versions.schema}.",
+            remedy="Run `lore index build` to make a version that can be kept up to date, and promote it.",
+        )
     own = settings_of(settings, recipe)
     loaded = (one for one in embedders if (one.name, one.dimensions) == (recipe.embedder, recipe.dimensions))
     embedder = next(loaded, None)
@@ -111,8 +116,7 @@ def make_builder(
         versions.open(other.number)
         for other in versions.all()
         if other.number != version.number
-        and (other.recipe.embedder, other.recipe.dimensions, other.schema)
-        == (recipe.embedder, recipe.dimensions, version.schema)
+        and (other.recipe.embedder, other.recipe.dimensions) == (recipe.embedder, recipe.dimensions)
     ]
     return VersionBuilder(version, versions.open(version.number), embedder, splitter, relatives=relatives)
 
