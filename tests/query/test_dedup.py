@@ -1,9 +1,24 @@
-"""One list of candidates out of several."""
+"""One list of candidates out of several, in which copies count once."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from include.lore.query.dedup import dedup
+from include.lore.types import Hit
 from tests.query.fakes import make_hit
+
+TEXT = (
+    "Open Settings, choose API keys and press Rotate. The old key goes on working for one day, so that services can be "
+    "restarted one after the other. Whoever may see the settings of a team may rotate its keys; it is written to the "
+    "audit log together with the name of the person and the address of the machine that it was done from."
+)
+
+
+def kept(*hits: Hit) -> list[str]:
+    return [hit.chunk.document_id for hit in dedup([hits])]
 
 
 def test_a_passage_counts_once_with_its_best_score_and_the_best_is_first() -> None:
@@ -15,13 +30,79 @@ def test_a_passage_counts_once_with_its_best_score_and_the_best_is_first() -> No
     ]
 
 
-def test_the_same_text_in_two_documents_counts_once_white_space_aside() -> None:
-    copies = [make_hit("a", "One  text.\n\nMore.", 0.2), make_hit("b", "One text. More.\n", 0.5)]
-    assert [hit.chunk.id for hit in dedup([copies])] == ["chunk-b"]
-    assert len(dedup([[*copies, make_hit("c", "One text. Less.", 0.1)]])) == 2
-
-
 def test_equal_scores_have_an_order_of_their_own() -> None:
     hits = [make_hit(name, f"Text {name}.", 0.5) for name in "cab"]
     assert [hit.chunk.id for hit in dedup([hits])] == ["chunk-a", "chunk-b", "chunk-c"]
     assert dedup([]) == []
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        TEXT.replace(" ", "\n "),
+        TEXT.upper(),
+        TEXT.replace("Rotate.", "**Rotate**."),
+        TEXT.replace("a team", "the team"),
+        TEXT.replace("one day", "o\u200bne day"),
+        TEXT + " Updated yesterday.",
+    ],
+    ids=["white space", "case", "markup", "a word", "unseen characters", "a word or two more"],
+)
+def test_a_copy_counts_once_wherever_it_stands(copy: str) -> None:
+    other = make_hit("b", copy, 0.5, title="Old wiki: keys", headings=("Archive", "Security"))
+    assert kept(make_hit("a", TEXT, 0.9), other) == ["docs:a"]
+    assert kept(make_hit("a", TEXT, 0.1), other) == ["docs:b"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        TEXT.replace("for one day", "for 14 days"),
+        TEXT.replace("goes on working", "does not go on working"),
+        TEXT.replace("may rotate", "may never rotate"),
+        TEXT + " Keys of machines are rotated by the scheduler each night and need nobody to do it by hand.",
+    ],
+    ids=["a number", "a negation", "never", "a sentence more"],
+)
+def test_what_says_something_else_is_no_copy(other: str) -> None:
+    assert kept(make_hit("a", TEXT, 0.9), make_hit("b", other, 0.5)) == ["docs:a", "docs:b"]
+
+
+def test_a_number_in_both_does_not_keep_copies_apart() -> None:
+    text = TEXT.replace("one day", "14 days")
+    assert kept(make_hit("a", text, 0.9), make_hit("b", text.replace("a team", "the team"), 0.5)) == ["docs:a"]
+
+
+def test_a_short_text_means_what_it_stands_under() -> None:
+    install = [make_hit(name, "Run `pip install --upgrade`.", 0.5, title=f"Plugin {name}") for name in "abc"]
+    assert kept(*install) == ["docs:a", "docs:b", "docs:c"]
+    same = [replace(hit, chunk=replace(hit.chunk, title="Plugin")) for hit in install]
+    assert kept(*same) == ["docs:a"]
+
+
+def test_pages_that_share_a_passage_keep_all_others() -> None:
+    pages = [
+        make_hit("a", TEXT, 0.9),
+        make_hit("b", TEXT, 0.8, id="chunk-b-1"),
+        make_hit("b", "The plugin of Kafka reads topics and offsets of one cluster.", 0.4, id="chunk-b-2"),
+    ]
+    assert kept(*pages) == ["docs:a", "docs:b"]
+
+
+def test_the_copy_with_an_open_address_is_shown_at_the_best_ones_place() -> None:
+    private = make_hit("a", TEXT, 0.9, audiences=("staff",), url="https://wiki.example.com/a")
+    without = make_hit("b", TEXT, 0.8, url="")
+    public = make_hit("c", TEXT.upper(), 0.3)
+    last = make_hit("d", "Something else that has nothing to do with it at all.", 0.5)
+    assert [(hit.chunk.document_id, hit.score) for hit in dedup([[private, without, public, last]])] == [
+        ("docs:c", 0.9),
+        ("docs:d", 0.5),
+    ]
+
+
+def test_chinese_text_is_compared_by_characters() -> None:
+    text = (
+        "在设置中选择密钥并点击轮换。旧密钥会继续工作一天，这样服务可以逐个重启。有权查看团队设置的人都可以轮换密钥。"
+    )
+    assert kept(make_hit("a", text, 0.9), make_hit("b", text.replace("点击", "点按"), 0.5)) == ["docs:a"]
+    assert kept(make_hit("a", text, 0.9), make_hit("b", text.replace("可以轮换", "不能轮换"), 0.5)) != ["docs:a"]

@@ -1,29 +1,106 @@
-"""One candidate list out of the hits of several wordings."""
+"""One candidate list out of the hits of several wordings, in which a page that is kept in two places counts once."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from include.lore.types import Hit
+from include.lore.query.visible import UNSEEN, web_address
+from include.lore.types import PUBLIC, Hit
 
 __all__ = ["dedup"]
+
+TELLING_WORDS = 8
+"""A text of fewer words says what it says by where it stands: "Run `pip install --upgrade NAME`." is on many pages."""
+EDITED_SHARE = 0.02
+"""How much of two copies' words may differ. Copies of a page differ in a date, a greeting or a corrected word."""
+KEYS = 6
+"""Two texts are compared when they share one of their longest words between the same neighbours: near-equal texts share
+nearly all of them, and others none."""
+
+# In Chinese and Japanese, which put no space between words, each character counts as one.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_NEGATIONS = frozenset(
+    ("not", "no", "never", "without", "cannot", "t", "nicht", "kein", "keine", "nie", "ohne", "不", "没", "未", "無")
+)
 
 
 def dedup(results: Iterable[Sequence[Hit]]) -> list[Hit]:
     """Every passage once, best first.
 
-    A chunk that several wordings found keeps its best hit. The same text in two documents, white space aside, counts
-    once: two copies of a page would otherwise take two of the few places that an answer is written from.
+    A chunk that several wordings found keeps its best hit. A copy, the same text in another document or place, counts
+    once, whatever its title and headings: two copies of a page would otherwise take two of the few places that an
+    answer is written from. Texts are the same when their words are, or nearly all of them: what differs must be few
+    words and none with a digit or a negation, so that two versions of a page are no copies. Short texts must stand
+    under the same headings as well. Of copies the best one's place and score are kept, and the one that has a web
+    address and that everybody may see is shown.
+
+    Only passages are left out, never pages: two pages that share a passage keep all others.
     """
-    seen_ids: set[str] = set()
-    seen_texts: set[str] = set()
+    seen: set[str] = set()
     kept: list[Hit] = []
+    copies = _Copies()
     for hit in sorted((hit for hits in results for hit in hits), key=lambda hit: (-hit.score, hit.chunk.id)):
-        if hit.chunk.id in seen_ids:
+        if hit.chunk.id in seen:
             continue
-        seen_ids.add(hit.chunk.id)
-        text = " ".join(hit.chunk.text.split())
-        if text not in seen_texts:
-            seen_texts.add(text)
+        seen.add(hit.chunk.id)
+        place = copies.place(hit)
+        if place == len(kept):
             kept.append(hit)
+        elif _openness(hit) > _openness(kept[place]):
+            kept[place] = replace(hit, score=kept[place].score)
     return kept
+
+
+def _openness(hit: Hit) -> tuple[bool, bool]:
+    return bool(web_address(hit.chunk.url)), PUBLIC in hit.chunk.audiences
+
+
+class _Copies:
+    """The texts that are there, each with its place in the list."""
+
+    def __init__(self) -> None:
+        self._equal: dict[tuple[str, ...], int] = {}
+        self._words: list[tuple[str, ...]] = []
+        self._by_key: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+
+    def place(self, hit: Hit) -> int:
+        """The place of the text that this one is a copy of, or the next free one, where it is then known."""
+        text = hit.chunk.text
+        words = tuple(_WORD.findall((text if text.isascii() else text.translate(UNSEEN)).lower()))
+        short = len(words) < TELLING_WORDS
+        identity = (*words, "", hit.chunk.title, *hit.chunk.headings) if short else words
+        keys = () if short else _keys(words)
+        place = self._equal.get(identity)
+        if place is None:
+            place = self._nearly_equal(words, keys)
+        if place is None:
+            place = len(self._words)
+            self._words.append(words)
+            for key in keys:
+                self._by_key[key].append(place)
+        self._equal[identity] = place
+        return place
+
+    def _nearly_equal(self, words: tuple[str, ...], keys: Iterable[tuple[str, ...]]) -> int | None:
+        places = sorted({place for key in keys for place in self._by_key[key]})
+        return next((place for place in places if _edited(self._words[place], words)), None)
+
+
+def _keys(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    longest = sorted(set(words), key=lambda word: (-len(word), word))[:KEYS]
+    return [words[max(0, place - 1) : place + 2] for place in map(words.index, longest)]
+
+
+def _edited(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether these are the words of one text, a few of them edited."""
+    allowed = EDITED_SHARE * (len(one) + len(other))
+    if abs(len(one) - len(other)) > allowed:
+        return False
+    left, right = Counter(one), Counter(other)
+    differing = [*(left - right), *(right - left)]
+    if sum((left - right).values()) + sum((right - left).values()) > allowed:
+        return False
+    return not any(word in _NEGATIONS or any(map(str.isdigit, word)) for word in differing)
