@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
-from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from include.lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError
-from include.lore.models.failures import model_error, status_of
-from include.lore.protocols import OnUsage
+from include.lore.models.breaker import CircuitBreaker
+from include.lore.models.calls import Calls
+from include.lore.models.failures import model_error, refuses_options
+from include.lore.models.limiter import Limiter
+from include.lore.models.providers import Access, provider_of
+from include.lore.models.schemas import first_object, strict_schema, validated
+from include.lore.protocols import OnUsage, Prices
 from include.lore.types import Message, Usage
 
 if TYPE_CHECKING:
@@ -23,131 +26,150 @@ __all__ = ["LangChainChatModel"]
 
 Schema = TypeVar("Schema")
 
-KEYLESS = "none"
-FINISH_NAMES = ("finish_reason", "stop_reason", "done_reason", "status")
-FILTERED = {"content_filter", "refusal", "safety", "prohibited_content", "blocklist", "guardrail_intervened"}
-CUT = {"length", "max_tokens", "incomplete"}
-SCHEMA_STATUSES = {400, 415, 422, 501}
-"""What servers answer to a response format that they do not know."""
+FINISH_NAMES = ("finish_reason", "stop_reason", "stopReason", "done_reason", "status")
+FILTERED = {"content_filter", "content_filtered", "refusal", "safety", "prohibited_content", "blocklist"} | {
+    "guardrail_intervened"
+}
+CUT = {"length", "max_tokens", "incomplete", "model_context_window_exceeded"}
 REFUSED = "{} refused to answer ({})."
 CUT_OFF = "The answer of {} was cut off at the model's length limit ({})."
-JSON_ATTEMPTS = 20
 JSON_PROMPT = "Reply with one JSON object and nothing else. It must fit this JSON schema:\n"
 
 
 class LangChainChatModel:
-    """A chat model by its LangChain name, "provider:model", made on first use.
+    """A chat model by its LangChain name, "provider:model", made on first use and used by any number of threads.
 
-    `api_key` and `base_url` are OpenAI's and go to the provider `openai` only; others read the variables that their
-    packages document. Failed calls are repeated up to `max_retries` times by the provider's own SDK. Raises
-    ConfigurationError for a name without provider or a missing key, MissingPackageError when the provider's package is
-    not installed, and ModelError for a refusal, an empty or unfinished answer, and everything the call itself raises.
+    `api_key` and `base_url` go to its provider, which else reads the variables that its package documents. A call ends
+    within `timeout` seconds, repeats (at most `max_retries`) included. Raises ConfigurationError for a name without
+    provider or a missing key, MissingPackageError when the provider's package is not installed, ContextTooLongError
+    when the messages do not fit, and ModelError for a refusal, an empty or unfinished answer, and everything else that
+    a call ends in.
     """
 
     def __init__(
-        self, model: str, *, api_key: str | None, base_url: str | None, timeout: float, max_retries: int
+        self,
+        model: str,
+        *,
+        api_key: str | None,
+        base_url: str | None,
+        timeout: float,
+        max_retries: int,
+        max_tokens: int = 4096,
+        prices: Prices | None = None,
+        limiter: Limiter | None = None,
+        breaker: CircuitBreaker | None = None,
     ) -> None:
-        self._provider, _, bare_name = model.partition(":")
-        if not self._provider or not bare_name:
+        self._provider_name, _, bare_name = model.partition(":")
+        if not self._provider_name or not bare_name:
             raise ConfigurationError(
                 f"The chat model {model!r} names no provider.",
                 remedy='Set LORE_CHAT_MODEL to "PROVIDER:MODEL", such as "openai:gpt-5-mini".',
             )
-        if self._provider == "openai" and not api_key and not base_url:
+        if self._provider_name == "openai" and not api_key and not base_url:
             raise ConfigurationError(
                 f"The chat model {model} needs a key.",
                 remedy="Set LORE_OPENAI_API_KEY, or LORE_OPENAI_BASE_URL to a server of your own.",
             )
         self.name = model
-        self._api_key = api_key
-        self._base_url = base_url
-        self._timeout = timeout
-        self._max_retries = max_retries
+        self._provider = provider_of(self._provider_name)
+        self._access = Access(bare_name, api_key, base_url, timeout, max_tokens)
+        self._prices = prices
+        self._calls = Calls(model, timeout, max_retries, self._failure, limiter or Limiter(8), breaker)
         self._lock = threading.Lock()
-        self._takes_schema = True
+        self._takes_schema: dict[type, bool] = {}
+        """Whether each schema was taken as response format; absent while that is not known."""
+        self._takes_usage: bool | None = None if self._provider.takes_usage else False
 
     def structured(
         self, messages: Sequence[Message], schema: type[Schema], *, on_usage: OnUsage | None = None
     ) -> Schema:
         """One call, with the schema as response format; a second with the schema in words where that is refused."""
-        wanted = _strict(schema.model_json_schema())  # type: ignore[attr-defined]
-        if self._takes_schema:
-            try:
-                return _validated(self._with_response_format(messages, wanted, on_usage), schema, self.name)
-            except _SchemaRefusedError:
-                self._takes_schema = False
-        in_words = Message("system", JSON_PROMPT + json.dumps(wanted))
+        chat, told = self._chat(), _Told(self.name, self._prices, on_usage)
         try:
-            reply = self._chat().invoke(_to_langchain([in_words, *messages]))
-        except Exception as error:  # every provider has exceptions of its own
-            raise self._failure(error) from None
-        self._tell(on_usage, reply)
-        self._check_finish(_finish(reply))
-        return _validated(_json_in(reply.text), schema, self.name)
+            raw, parsed = self._calls.run(lambda: self._ask(chat, _to_langchain(messages), schema, told))
+        finally:
+            told.tell()
+        self._check_finish(_finish(raw))
+        # LangChain's own parser completes JSON that was cut off, so its result is taken only where there is no text.
+        text = str(raw.text)
+        return validated(first_object(text) if text else parsed, schema, self.name)
 
     def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
-        """One call; the pieces of text as they come. Pieces may have come before a ModelError is raised.
-
-        The timeout bounds the time without text, so that a stream of nothing ends too.
-        """
+        """One call; the pieces of text as they come. Pieces may have come before a ModelError is raised."""
         finish, any_text = "", False
+        chat, told = self._chat(), _Told(self.name, self._prices, on_usage)
         try:
-            deadline = monotonic() + self._timeout
-            for chunk in self._chat().stream(_to_langchain(messages)):
+            for chunk in self._calls.stream(lambda: self._chunks(chat, _to_langchain(messages))):
+                told.add(chunk)
                 finish = _finish(chunk) or finish
                 if text := str(chunk.text):
                     any_text = any_text or not text.isspace()
                     yield text
-                    deadline = monotonic() + self._timeout
-                elif monotonic() > deadline:
-                    raise ModelError(
-                        f"{self.name} sent no text for {self._timeout:g} s.",
-                        remedy="Raise LORE_TIMEOUT_SECONDS for a model that thinks for long.",
-                        retryable=True,
-                    )
-        except Exception as error:  # as above
-            raise self._failure(error) from None
+        finally:
+            told.tell()
         self._check_finish(finish)
-        if self._provider == "openai" and not finish:
+        if self._provider.says_end and not finish:
             raise ModelError(f"The stream of {self.name} ended before its answer did.", retryable=True)
         if not any_text:
             raise ModelError(f"{self.name} gave an empty answer.", retryable=True)
 
-    def _with_response_format(
-        self, messages: Sequence[Message], wanted: dict[str, Any], on_usage: OnUsage | None
-    ) -> Any:
-        """The JSON value of the reply; _SchemaRefusedError when the provider does not take a schema."""
-        chat = self._chat()
-        options = {"strict": True} if self._provider == "openai" else {}
+    async def _ask(
+        self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], told: _Told
+    ) -> tuple[Any, Any]:
+        """The reply and, where its text does not hold it, the parsed value."""
+        wanted = strict_schema(schema.model_json_schema())  # type: ignore[attr-defined]
+        if self._takes_schema.get(schema, True):
+            try:
+                return await self._ask_with_format(chat, messages, schema, wanted, told)
+            except Exception as error:
+                known = schema in self._takes_schema
+                if known or not (refuses_options(error) or isinstance(error, _NoFormatError)):
+                    raise
+        reply = await chat.ainvoke([*_to_langchain([Message("system", JSON_PROMPT + json.dumps(wanted))]), *messages])
+        self._takes_schema[schema] = False
+        told.add(reply)
+        return reply, None
+
+    async def _ask_with_format(
+        self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], wanted: dict[str, Any], told: _Told
+    ) -> tuple[Any, Any]:
+        options = {"strict": True} if self._provider.takes_usage else {}
         try:
             model = chat.with_structured_output(wanted, method="json_schema", include_raw=True, **options)
         except (NotImplementedError, TypeError, ValueError) as error:
-            raise _SchemaRefusedError from error
+            raise _NoFormatError from error
         try:
-            reply: Any = model.invoke(_to_langchain(messages))
-        except Exception as error:  # as above
-            if status_of(error) in SCHEMA_STATUSES:
-                raise _SchemaRefusedError from None
-            raise self._failure(error) from None
-        self._tell(on_usage, reply["raw"])
-        self._check_finish(_finish(reply["raw"]))
+            reply: Any = await model.ainvoke(messages)
+        except Exception as error:  # OpenAI's SDK raises for an answer that it cannot parse, which costs all the same
+            told.add(getattr(error, "completion", None))
+            raise
+        self._takes_schema[schema] = True
+        told.add(reply["raw"])
         if "Refusal" in type(reply["parsing_error"]).__name__:
             raise ModelError(REFUSED.format(self.name, "refusal"))
-        # LangChain's own parser completes JSON that was cut off, so its result is taken only where there is no text.
-        text = str(reply["raw"].text)
-        return _json_in(text) if text else reply["parsed"]
+        return reply["raw"], reply["parsed"]
 
-    def _tell(self, on_usage: OnUsage | None, reply: Any) -> None:
-        """Pass on what a reply, or the sum of a stream's pieces, says that it took."""
-        if on_usage is not None:
-            said = getattr(reply, "usage_metadata", None) or {}
-            on_usage(Usage(self.name, "", said.get("input_tokens"), said.get("output_tokens")))
+    async def _chunks(self, chat: BaseChatModel, messages: list[Any]) -> AsyncGenerator[Any, None]:
+        """The stream's pieces, with what it took where the server takes to be asked for that."""
+        if self._takes_usage is not False:
+            try:
+                async for chunk in chat.astream(messages, stream_usage=True):
+                    self._takes_usage = True
+                    yield chunk
+                return
+            except Exception as error:
+                if self._takes_usage or not refuses_options(error):
+                    raise
+        async for chunk in chat.astream(messages):
+            if self._takes_usage is None:
+                self._takes_usage = False
+            yield chunk
 
     def _check_finish(self, reason: str) -> None:
         if reason in FILTERED:
             raise ModelError(REFUSED.format(self.name, reason))
         if reason in CUT:
-            raise ModelError(CUT_OFF.format(self.name, reason))
+            raise ModelError(CUT_OFF.format(self.name, reason), remedy="Raise LORE_MAX_OUTPUT_TOKENS.")
 
     def _failure(self, error: Exception) -> LoreError:
         if isinstance(error, LoreError):
@@ -155,9 +177,13 @@ class LangChainChatModel:
         if "ContentFilter" in type(error).__name__:  # OpenAI's SDK raises for these two where it parses JSON
             return ModelError(REFUSED.format(self.name, "content_filter"))
         if "LengthFinish" in type(error).__name__:
-            return ModelError(CUT_OFF.format(self.name, "length"))
-        setting = "LORE_OPENAI" if self._provider == "openai" else self._provider.upper()
-        return model_error(error, model=self.name, setting=setting, secret=self._api_key)
+            return ModelError(CUT_OFF.format(self.name, "length"), remedy="Raise LORE_MAX_OUTPUT_TOKENS.")
+        if "Credentials" in type(error).__name__:  # AWS
+            return ConfigurationError(
+                f"The chat model {self.name} needs a key.", remedy=f"Set {self._provider.key} ({error})."
+            )
+        provider, secret = self._provider, self._access.api_key
+        return model_error(error, model=self.name, setting=provider.setting, key=provider.key, secret=secret)
 
     def _chat(self) -> BaseChatModel:
         with self._lock:
@@ -167,27 +193,66 @@ class LangChainChatModel:
     def _made_chat(self) -> BaseChatModel:
         from langchain.chat_models import init_chat_model
 
-        options: dict[str, Any] = {"timeout": self._timeout, "max_retries": self._max_retries}
-        if self._provider == "openai":
-            options["api_key"] = self._api_key or KEYLESS
-            if self._base_url:
-                options["base_url"] = self._base_url
+        secret = self._access.api_key
         try:
-            chat: BaseChatModel = init_chat_model(self.name, **options)
+            chat: BaseChatModel = init_chat_model(self.name, **self._provider.options(self._access))
         except ImportError as error:
             named = re.search(r"langchain-[a-z0-9-]+", str(error))
-            package = named.group() if named else f"langchain-{self._provider}"
+            package = named.group() if named else self._provider.package
             raise MissingPackageError(package, f"The chat model {self.name}") from None
-        except Exception as error:  # as above; mostly an unknown provider or a key that its package does not find
-            reason = str(error).split("\n")[0].replace(self._api_key or "\0", "[key]")[:300]
+        except Exception as error:  # mostly an unknown provider or a key that its package does not find
+            reason = str(error).split("\n")[0].replace(secret or "\0", "[key]")[:300]
             raise ConfigurationError(
-                f"The chat model {self.name} cannot be set up: {reason}", remedy="Check LORE_CHAT_MODEL and its key."
+                f"The chat model {self.name} cannot be set up: {reason}",
+                remedy=f"Check LORE_CHAT_MODEL and {self._provider.key}.",
             ) from None
+        found = getattr(chat, self._provider.key_field, None) if self._provider.key_field else None
+        if found is not None and not found.get_secret_value():
+            raise ConfigurationError(f"The chat model {self.name} needs a key.", remedy=f"Set {self._provider.key}.")
         return chat
 
 
-class _SchemaRefusedError(Exception):
-    """The provider takes no schema as response format."""
+class _NoFormatError(Exception):
+    """LangChain's class for the provider takes no schema as response format."""
+
+
+class _Told:
+    """What a call says that it took, and told once."""
+
+    def __init__(self, name: str, prices: Prices | None, on_usage: OnUsage | None) -> None:
+        self._name = name
+        self._prices = prices
+        self._on_usage = on_usage
+        self._answered = False
+        self._input: int | None = None
+        self._output: int | None = None
+        self._cached = 0
+
+    def add(self, reply: Any) -> None:
+        """Take what a reply or a piece of one says: figures are of the whole so far, and many pieces have none."""
+        if reply is None:
+            return
+        self._answered = True
+        if usage := getattr(reply, "usage", None):  # OpenAI's own object
+            said = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
+        else:
+            said = getattr(reply, "usage_metadata", None) or {}
+        self._input = _larger(self._input, said.get("input_tokens"))
+        self._output = _larger(self._output, said.get("output_tokens"))
+        self._cached = max(self._cached, (said.get("input_token_details") or {}).get("cache_read") or 0)
+
+    def tell(self) -> None:
+        """Pass it on, once, if the model answered at all."""
+        if self._answered and self._on_usage:
+            self._answered = False
+            cost = None
+            if self._prices and self._input is not None and self._output is not None:
+                cost = self._prices.cost(self._name, self._input, self._output, cached_tokens=self._cached)
+            self._on_usage(Usage(self._name, "", self._input, self._output, cost))
+
+
+def _larger(known: int | None, said: int | None) -> int | None:
+    return known if said is None else max(known or 0, said)
 
 
 def _to_langchain(messages: Sequence[Message]) -> list[Any]:
@@ -205,42 +270,3 @@ def _finish(reply: Any) -> str:
         if isinstance(value, str) and value not in ("", "in_progress"):
             return value.lower()
     return ""
-
-
-def _json_in(text: str) -> Any:
-    """The first JSON object in a text, also behind words or inside a fence; None where there is none."""
-    decoder = json.JSONDecoder()
-    for opening in islice(re.finditer(r"\{", text), JSON_ATTEMPTS):
-        try:
-            return decoder.raw_decode(text, opening.start())[0]
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
-def _validated(value: Any, schema: type[Schema], name: str) -> Schema:
-    from pydantic import ValidationError
-
-    if value is None:
-        raise ModelError(f"{name} gave no JSON object.", retryable=True)
-    try:
-        return schema.model_validate(value)  # type: ignore[attr-defined, no-any-return]
-    except ValidationError as error:
-        wrong = "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}" for item in error.errors(include_input=False)
-        )
-        raise ModelError(f"{name} gave JSON of another shape than asked for: {wrong[:300]}.", retryable=True) from None
-
-
-def _strict(schema: Any) -> Any:
-    """The schema as strict modes want it: every property required, none added, no defaults."""
-    if isinstance(schema, list):
-        return [_strict(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    strict = {key: _strict(value) for key, value in schema.items() if key != "default"}
-    if isinstance(strict.get("properties"), dict):
-        # A property may itself be called "default", so the names come from the original.
-        strict["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
-        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
-    return strict

@@ -10,11 +10,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from include.lore.errors import ConfigurationError, ModelError
+from include.lore.models.breaker import CircuitBreaker
+from include.lore.models.calls import Calls
 from include.lore.models.failures import model_error
-from include.lore.types import Hit
+from include.lore.models.limiter import Limiter
+from include.lore.protocols import OnUsage, Prices
+from include.lore.types import Hit, Usage
 
 if TYPE_CHECKING:
-    from cohere import ClientV2
+    from cohere import AsyncClientV2
 
 __all__ = ["CohereReranker"]
 
@@ -24,18 +28,29 @@ MAX_TOKENS_PER_DOCUMENT = 1024
 MAX_CHARACTERS = 8 * MAX_TOKENS_PER_DOCUMENT
 """What is sent of a passage; the service itself cuts to the tokens."""
 MAX_DOCUMENTS = 1000
+DOCUMENTS_A_SEARCH = 100
+"""One search of Cohere's price list ranks so many documents."""
 
 
 class CohereReranker:
     """Orders passages by Cohere's relevance score, 0 to 1, in one call for up to 1,000 hits; later hits are left out.
 
-    Failed calls are repeated by the SDK up to `max_retries` times, waiting as Retry-After says but at most a minute.
-    Raises ConfigurationError without a key for Cohere itself, ModelError for anything that a call ends in, also an
-    answer that names too few passages, one twice, or one that was not sent.
+    A call ends within `timeout` seconds, at most `max_retries` repeats that wait as Retry-After says included. Raises
+    ConfigurationError without a key for Cohere itself, ModelError for anything that a call ends in, also an answer
+    that names too few passages, one twice, or one that was not sent.
     """
 
     def __init__(
-        self, model: str, *, api_key: str | None, base_url: str | None, timeout: float, max_retries: int
+        self,
+        model: str,
+        *,
+        api_key: str | None,
+        base_url: str | None,
+        timeout: float,
+        max_retries: int,
+        prices: Prices | None = None,
+        limiter: Limiter | None = None,
+        breaker: CircuitBreaker | None = None,
     ) -> None:
         if not api_key and not base_url:
             raise ConfigurationError(
@@ -47,27 +62,40 @@ class CohereReranker:
         self._api_key = api_key
         self._base_url = base_url or DEFAULT_BASE_URL
         self._timeout = timeout
-        self._max_retries = max_retries
+        self._prices = prices
+        self._calls = Calls(self.name, timeout, max_retries, self._failure, limiter or Limiter(8), breaker)
         self._lock = threading.Lock()
 
-    def rerank(self, query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
+    def rerank(self, query: str, hits: Sequence[Hit], limit: int, *, on_usage: OnUsage | None = None) -> list[Hit]:
         if not hits or limit <= 0:  # no documents are an error 400 to the service
             return []
-        candidates = list(hits[:MAX_DOCUMENTS])
-        try:
-            response = self._client().rerank(
+        candidates, client = list(hits[:MAX_DOCUMENTS]), self._client()
+
+        async def ask() -> dict[int, float]:
+            response = await client.rerank(
                 model=self._model,
                 query=_sendable(query),
                 documents=[_sendable(hit.chunk.passage) for hit in candidates],
                 top_n=min(limit, len(candidates)),
                 max_tokens_per_doc=MAX_TOKENS_PER_DOCUMENT,
-                request_options={"retry_remote_protocol_errors": True},  # reranking twice changes nothing
             )
-            scores = self._scores(response.results, len(candidates), min(limit, len(candidates)))
-        except Exception as error:  # the SDK raises ApiError, httpx's errors, and whatever malformed JSON leads to
-            raise model_error(error, model=self.name, setting="LORE_COHERE", secret=self._api_key) from None
+            if on_usage:
+                on_usage(self._usage(response, len(candidates)))
+            return self._scores(response.results, len(candidates), min(limit, len(candidates)))
+
+        scores = self._calls.run(ask)
         best = sorted(scores, key=lambda index: -scores[index])[:limit]
         return [replace(candidates[index], score=scores[index]) for index in best]
+
+    def _usage(self, response: Any, count: int) -> Usage:
+        """What the call cost, by the searches that the service counted, or by its rule for them."""
+        units = getattr(getattr(response.meta, "billed_units", None), "search_units", None)
+        searches = math.ceil(units) if isinstance(units, int | float) else math.ceil(count / DOCUMENTS_A_SEARCH)
+        return Usage(self.name, cost=self._prices.search_cost(self.name, searches) if self._prices else None)
+
+    def _failure(self, error: Exception) -> ModelError:
+        # The SDK raises ApiError, httpx's errors, and whatever malformed JSON leads to.
+        return model_error(error, model=self.name, setting="LORE_COHERE", secret=self._api_key)
 
     def _scores(self, results: Sequence[Any], count: int, wanted: int) -> dict[int, float]:
         """Score by index. The SDK does not validate what it parses, so nothing is taken on trust."""
@@ -83,19 +111,19 @@ class CohereReranker:
             raise ModelError(f"{self.name} ranked {len(scores)} passages where {wanted} were asked for.")
         return scores
 
-    def _client(self) -> ClientV2:
+    def _client(self) -> AsyncClientV2:
         with self._lock:
             return self._made_client
 
     @cached_property
-    def _made_client(self) -> ClientV2:
-        from cohere import ClientV2
+    def _made_client(self) -> AsyncClientV2:
+        from cohere import AsyncClientV2
 
-        return ClientV2(
+        return AsyncClientV2(
             api_key=self._api_key or KEYLESS,
             base_url=self._base_url,
             timeout=self._timeout,
-            max_retries=self._max_retries,
+            max_retries=0,
             log_warning_experimental_features=False,
         )
 

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from include.lore.errors import ConfigurationError, ModelError
+from include.lore.models.calls import Calls
 from include.lore.models.failures import model_error
+from include.lore.models.limiter import Limiter
+from include.lore.protocols import OnUsage, Prices
+from include.lore.types import Usage
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import AsyncOpenAI
 
     from include.lore.types import Matrix, Vector
 
@@ -37,10 +41,11 @@ MAX_REQUEST_BYTES = 250_000
 class OpenAIEmbedder:
     """Embeds through the embeddings API: one request for at most 128 texts, in the order given.
 
-    Failed requests are repeated by the SDK up to `max_retries` times, waiting as Retry-After says; where that is over
-    two minutes it gives up at once. A text is cut to `MAX_TEXT_BYTES`. The dimensions of a
-    model that is not OpenAI's are asked of the server on first use. Raises ConfigurationError without a key for
-    OpenAI itself, ModelError for anything that a request ends in, also an answer with the wrong number of vectors.
+    A request ends within `timeout` seconds. Failed ones are repeated up to `max_retries` times, waiting as Retry-After
+    says: for documents up to two minutes, for a question only as long as its time lasts. A text is cut to
+    `MAX_TEXT_BYTES`. The dimensions of a model that is not OpenAI's are asked of the server on first use. `on_usage` is
+    told of each request. Raises ConfigurationError without a key for OpenAI itself, ModelError for anything that a
+    request ends in, also an answer with the wrong number of vectors.
     """
 
     def __init__(
@@ -52,6 +57,9 @@ class OpenAIEmbedder:
         dimensions: int | None,
         timeout: float,
         max_retries: int,
+        prices: Prices | None = None,
+        limiter: Limiter | None = None,
+        on_usage: OnUsage | None = None,
     ) -> None:
         if not api_key and not base_url:
             raise ConfigurationError(
@@ -65,7 +73,9 @@ class OpenAIEmbedder:
         self._base_url = base_url or DEFAULT_BASE_URL
         self._shortened = dimensions if dimensions != DIMENSIONS.get(model) else None
         self._timeout = timeout
-        self._max_retries = max_retries
+        self._prices = prices
+        self._on_usage = on_usage
+        self._calls = Calls(self.name, timeout, max_retries, self._failure, limiter or Limiter(8))
         self._lock = threading.Lock()
 
     @property
@@ -80,15 +90,21 @@ class OpenAIEmbedder:
     def dimensions(self) -> int:
         """Raises ModelError where the server has to be asked and cannot be."""
         known = self._shortened or DIMENSIONS.get(self._model)
-        known = self._shortened or DIMENSIONS.get(self._model)
         return known or int(self._request(["dimensions"]).shape[1])
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        return self._embed(texts, patient=True)
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self._embed([text])[0]
+        return vector
+
+    def _embed(self, texts: Sequence[str], *, patient: bool = False) -> Matrix:
         dimensions = self.dimensions
         vectors = np.empty((len(texts), dimensions), dtype=np.float32)
         done = 0
         for batch in _batches([_sendable(text) for text in texts]):
-            rows = self._request(batch)
+            rows = self._request(batch, patient=patient)
             if rows.shape[1] != dimensions:
                 raise ModelError(
                     f"{self.name} gave {rows.shape[1]} dimensions, {dimensions} were expected.",
@@ -98,39 +114,50 @@ class OpenAIEmbedder:
             done += len(batch)
         return vectors
 
-    def embed_query(self, text: str) -> Vector:
-        vector: Vector = self.embed_documents([text])[0]
-        return vector
-
-    def _request(self, texts: list[str]) -> Matrix:
+    def _request(self, texts: list[str], *, patient: bool = False) -> Matrix:
         """One call: unit vectors in the order of the texts."""
         options: dict[str, Any] = {"dimensions": self._shortened} if self._shortened else {}
+        client = self._client()
+
+        async def ask() -> Any:
+            return await client.embeddings.create(model=self._model, input=texts, **options)
+
+        response = self._calls.run(ask, patient=patient)
         try:
-            response = self._client().embeddings.create(model=self._model, input=texts, **options)
+            self._tell(response)
             rows = {item.index: item.embedding for item in response.data}
             if len(response.data) != len(texts) or set(rows) != set(range(len(texts))):
                 raise ModelError(f"{self.name} gave {len(response.data)} vectors for {len(texts)} texts.")
             vectors = np.array([rows[index] for index in range(len(texts))], dtype=np.float32)
         except Exception as error:  # the SDK lets malformed answers through as ValueError, TypeError and others
-            raise model_error(error, model=self.name, setting="LORE_OPENAI", secret=self._api_key) from None
+            raise self._failure(error) from None
         norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True) if vectors.ndim == 2 else np.zeros(1)
         if not (np.isfinite(norms) & (norms > 0)).all():
             raise ModelError(f"{self.name} gave vectors that are not finite, or empty.")
         return np.asarray(vectors / norms, dtype=np.float32)
 
-    def _client(self) -> OpenAI:
+    def _tell(self, response: Any) -> None:
+        if self._on_usage:
+            tokens = getattr(response.usage, "prompt_tokens", None)
+            cost = self._prices.cost(f"openai:{self._model}", tokens, 0) if self._prices and tokens else None
+            self._on_usage(Usage(self.name, "", tokens, None, cost))
+
+    def _failure(self, error: Exception) -> ModelError:
+        return model_error(error, model=self.name, setting="LORE_OPENAI", secret=self._api_key)
+
+    def _client(self) -> AsyncOpenAI:
         with self._lock:
             return self._made_client
 
     @cached_property
-    def _made_client(self) -> OpenAI:
-        from openai import OpenAI
+    def _made_client(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI
 
-        return OpenAI(
+        return AsyncOpenAI(
             api_key=self._api_key or KEYLESS,
             base_url=self._base_url,
             timeout=self._timeout,
-            max_retries=self._max_retries,
+            max_retries=0,
         )
 
 

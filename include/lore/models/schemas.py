@@ -1,0 +1,56 @@
+"""A pydantic model as a schema for language models, and their replies as instances of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+from typing import Any, TypeVar
+
+from include.lore.errors import ModelError
+
+__all__ = ["first_object", "strict_schema", "validated"]
+
+Schema = TypeVar("Schema")
+
+JSON_ATTEMPTS = 20
+
+
+def strict_schema(schema: Any) -> Any:
+    """The JSON schema as strict modes want it: every property required, none added, no defaults."""
+    if isinstance(schema, list):
+        return [strict_schema(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {key: strict_schema(value) for key, value in schema.items() if key != "default"}
+    if isinstance(strict.get("properties"), dict):
+        # A property may itself be called "default", so the names come from the original.
+        strict["properties"] = {name: strict_schema(value) for name, value in schema["properties"].items()}
+        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
+    return strict
+
+
+def first_object(text: str) -> Any:
+    """The first JSON object in a text, also behind words or inside a fence; None where there is none."""
+    decoder = json.JSONDecoder()
+    for opening in islice(re.finditer(r"\{", text), JSON_ATTEMPTS):
+        try:
+            return decoder.raw_decode(text, opening.start())[0]
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def validated(value: Any, schema: type[Schema], name: str) -> Schema:
+    """The value as an instance of `schema`; ModelError that names the model where it is none."""
+    from pydantic import ValidationError
+
+    if value is None:
+        raise ModelError(f"{name} gave no JSON object.", retryable=True)
+    try:
+        return schema.model_validate(value)  # type: ignore[attr-defined, no-any-return]
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}" for item in error.errors(include_input=False)
+        )
+        raise ModelError(f"{name} gave JSON of another shape than asked for: {wrong[:300]}.", retryable=True) from None
