@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+
+from include.lore.prompts import read_prompt
 
 __all__ = ["load_prompt", "prompt_version"]
 
 VERSION_DIGITS = 12
 
 
-@cache
 def load_prompt(name: str) -> str:
     """The text of `name`.md beside this file, wherever the package is installed."""
-    return files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
+    return read_prompt(__name__, name)
 
 
 @cache
