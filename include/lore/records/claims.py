@@ -1,0 +1,105 @@
+"""Who handles an event: of all threads and processes, one at a time, and one that finishes it.
+
+A claim is held until its lease ends. A process that works long extends it; after a process that died, another one may
+take the event over. The clocks of the machines must agree to within a fraction of the lease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, delete, select, update
+
+from include.lore.records.clean import short_key
+from include.lore.records.engine import explained, insert_for, reading
+from include.lore.records.tables import claims
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Engine
+
+__all__ = ["Claim", "Claims"]
+
+HELD, FINISHED = "held", "finished"
+KEPT_DAYS = 7.0
+"""How long a finished event is remembered: longer than anybody delivers one again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An event whose handling did not end. `data` is what its first owner left for whoever takes it over."""
+
+    key: str
+    owner: str
+    lease_until: datetime
+    attempts: int
+    data: Mapping[str, Any]
+
+
+class Claims:
+    """Claims on events, in the database of the records. All methods are atomic, and raise RecordsError."""
+
+    def __init__(self, engine: Engine, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._engine = engine
+        self._now = now
+
+    def claim(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> bool:
+        """Take an event for so many seconds: True for one caller only, until it is released or its lease ends.
+
+        False where somebody holds it, the same owner too, and where it is finished. `data` (JSON values) is kept from
+        the first claim on.
+        """
+        now = self._now()
+        row = {
+            "key": short_key(key),
+            "owner": short_key(owner),
+            "state": HELD,
+            "lease_until": now + timedelta(seconds=seconds),
+            "attempts": 1,
+            "data": dict(data or {}),
+        }
+        taken_over = {name: row[name] for name in ("owner", "lease_until")} | {"attempts": claims.c.attempts + 1}
+        free = and_(claims.c.state == HELD, claims.c.lease_until <= now)
+        take = (
+            insert_for(self._engine)(claims)
+            .values(row)
+            .on_conflict_do_update(index_elements=["key"], set_=taken_over, where=free)
+        )
+        with explained("written"), self._engine.begin() as connection:
+            return connection.execute(take.returning(claims.c.key)).first() is not None
+
+    def extend(self, key: str, owner: str, seconds: float) -> bool:
+        """Hold it for so many seconds from now; False where the owner lost it, and should leave it to another."""
+        return self._change(key, owner, lease_until=self._now() + timedelta(seconds=seconds))
+
+    def finish(self, key: str, owner: str) -> bool:
+        """Say that it is done: nobody can claim it again. False where the owner lost it meanwhile."""
+        return self._change(key, owner, state=FINISHED, lease_until=self._now())
+
+    def release(self, key: str, owner: str) -> bool:
+        """Give it back undone, so that another can claim it at once. False where the owner lost it meanwhile."""
+        return self._change(key, owner, lease_until=self._now())
+
+    def expired(self, limit: int = 100) -> list[Claim]:
+        """Events whose lease ended before they were finished, longest ago first: claim one before handling it."""
+        query = select(claims).where(claims.c.state == HELD, claims.c.lease_until <= self._now())
+        with explained("read"), reading(self._engine) as connection:
+            found = connection.execute(query.order_by(claims.c.lease_until).limit(limit)).mappings()
+            return [Claim(row["key"], row["owner"], row["lease_until"], row["attempts"], row["data"]) for row in found]
+
+    def prune(self, days: float = KEPT_DAYS) -> int:
+        """Forget events that were finished, or given up, so long ago; returns how many."""
+        old = claims.c.lease_until < self._now() - timedelta(days=days)
+        with explained("removed"), self._engine.begin() as connection:
+            return connection.execute(delete(claims).where(old)).rowcount
+
+    def _change(self, key: str, owner: str, **values: Any) -> bool:
+        mine = _mine(short_key(key), short_key(owner))
+        with explained("written"), self._engine.begin() as connection:
+            return connection.execute(update(claims).where(mine).values(values)).rowcount > 0
+
+
+def _mine(key: str, owner: str) -> ColumnElement[bool]:
+    return and_(claims.c.key == key, claims.c.owner == owner, claims.c.state == HELD)

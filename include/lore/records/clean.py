@@ -1,0 +1,107 @@
+"""What of an answer is stored: redacted, bounded, and made of characters that every database takes.
+
+What a person wrote, and what a model made of it, goes through `redact`: question, conversation, plan, answer, checks
+and notes. Passages are stored as the index has them: they were redacted when they were read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from hashlib import sha256
+from typing import Any, TypeAlias, TypeVar
+
+from include.lore.records.tables import KEY_CHARACTERS
+from include.lore.types import Answer, Question, Trace
+
+__all__ = ["MAX_CHARACTERS", "MAX_ITEMS", "Redact", "short_key", "storable", "storable_answer"]
+
+Value = TypeVar("Value")
+Redact: TypeAlias = Callable[[str], str]
+"""Takes out of a text what must not be stored."""
+
+MAX_CHARACTERS = 100_000
+"""Longest text; what was cut off is said at its end."""
+MAX_ITEMS = 1_000
+"""Most passages, messages, notes … of one kind."""
+
+_MARGIN = 8_000  # a secret that stands across the cut is still seen whole by the redactor
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL takes no NUL, and UTF-8 no lone surrogate
+
+
+def storable(text: str, redact: Redact | None = None) -> str:
+    """The text, redacted, without characters that cannot be stored (U+FFFD is in their place), at most so long."""
+    kept = _UNSTORABLE.sub("\ufffd", text[: MAX_CHARACTERS + _MARGIN])
+    if redact:
+        kept = redact(kept)
+    if len(text) <= MAX_CHARACTERS:
+        return kept
+    return f"{kept[:MAX_CHARACTERS]} … [cut: it had {len(text):,} characters]"
+
+
+def short_key(text: str) -> str:
+    """An id as it is stored and looked up: the same for the same text, different for different ones, not too long."""
+    key = _UNSTORABLE.sub("\ufffd", text)
+    if len(key) <= KEY_CHARACTERS and key == text:
+        return text
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{key[: KEY_CHARACTERS - len(digest) - 1]}#{digest}"
+
+
+def storable_answer(answer: Answer, redact: Redact) -> Answer:
+    """The answer as it is stored; what is left is still a whole answer."""
+    private = partial(storable, redact=redact)
+    return replace(
+        _each(answer, storable, skip=("question", "text", "trace", "id")),
+        question=_question(answer.question, private),
+        text=private(answer.text),
+        trace=_trace(answer.trace, private),
+        id=short_key(answer.id),
+    )
+
+
+def _question(question: Question, private: Redact) -> Question:
+    return replace(
+        _each(question, private, skip=("history", "surface", "asker")),
+        history=_walk(question.history[-MAX_ITEMS:], private),  # the last turns say most
+        surface=short_key(question.surface),
+        asker=short_key(question.asker),
+    )
+
+
+def _trace(trace: Trace, private: Redact) -> Trace:
+    lengths = {"passages": len(trace.passages), "candidates": len(trace.ranking), "notes": len(trace.notes)}
+    cut = tuple(
+        f"Of {length:,} {name} the first {MAX_ITEMS:,} were recorded."
+        for name, length in lengths.items()
+        if length > MAX_ITEMS
+    )
+    outside = ("passages", "ranking")
+    kept = _each(trace, private, skip=outside)
+    return replace(
+        kept,
+        notes=kept.notes + cut,
+        **{name: _walk(getattr(trace, name), storable) for name in outside},
+    )
+
+
+def _each(value: Value, change: Redact, skip: tuple[str, ...] = ()) -> Value:
+    """The frozen value with `change` done to every text in it, but for the fields named."""
+    frozen: Any = value
+    names = (field.name for field in fields(frozen) if field.name not in skip)
+    changed: Value = replace(frozen, **{name: _walk(getattr(value, name), change) for name in names})
+    return changed
+
+
+def _walk(value: Any, change: Redact) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _each(value, change)
+    if isinstance(value, Mapping):
+        return {_walk(key, change): _walk(item, change) for key, item in list(value.items())[:MAX_ITEMS]}
+    if isinstance(value, tuple | list):
+        return tuple(_walk(item, change) for item in value[:MAX_ITEMS])
+    return value

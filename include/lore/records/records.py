@@ -1,0 +1,218 @@
+"""The records: answers are added, found, listed, judged and removed.
+
+Every method is one transaction (`expire` one for each call) and may be called by several threads. All raise
+RecordsError when the database cannot do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from sqlalchemy import Select, delete, func, insert, select
+
+from include.lore.errors import ConfigurationError
+from include.lore.records.clean import Redact, short_key, storable, storable_answer
+from include.lore.records.engine import explained, insert_for, open_engine, reading
+from include.lore.records.entries import Feedback, Record, Summary
+from include.lore.records.rows import PARTS, Rows, answer_of, rows_of
+from include.lore.records.schema import bring_up_to_date
+from include.lore.records.tables import answers, calls, feedback
+from include.lore.types import Answer
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine, ScalarSelect
+
+__all__ = ["Records"]
+
+SHORTEST_ID = 4
+BATCH = 200
+
+
+class Records:
+    """The database of what was asked and answered. Close it when done, or use it in a `with`."""
+
+    def __init__(self, engine: Engine, redact: Redact) -> None:
+        self.engine = engine
+        self._redact = redact
+
+    @classmethod
+    def open(cls, url: str, redact: Redact) -> Records:
+        """The records behind the URL, made or brought to this Lore's schema where they are not there yet.
+
+        Raises ConfigurationError for a URL that names no database and for records of a newer Lore, and RecordsError.
+        """
+        engine = open_engine(url)
+        try:
+            bring_up_to_date(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(engine, redact)
+
+    def __enter__(self) -> Records:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.engine.dispose()
+
+    def add(self, answer: Answer, asked_at: datetime | None = None) -> str:
+        """Keep an answer, and return its id. Adding it once more changes nothing.
+
+        `asked_at` is when it was asked; by default as long ago as it took.
+        """
+        if asked_at is None:
+            asked_at = datetime.now(UTC) - timedelta(seconds=answer.trace.seconds.get("total", 0.0))
+        kept = storable_answer(answer, self._redact)
+        rows = rows_of(kept, asked_at)
+        row = {**rows.answer, "id": kept.id or uuid4().hex}
+        with explained("written"), self.engine.begin() as connection:
+            new = insert_for(self.engine)(answers).values(row).on_conflict_do_nothing().returning(answers.c.id)
+            if connection.execute(new).first() is None:
+                return str(row["id"])
+            for table in PARTS:
+                if parts := rows.parts[table.name]:
+                    connection.execute(insert(table), [{**part, "answer_id": row["id"]} for part in parts])
+        return str(row["id"])
+
+    def get(self, answer_id: str) -> Record:
+        """The record whose id is, or begins with, the text. Raises ConfigurationError where there is not just one."""
+        with explained("read"), reading(self.engine) as connection:
+            found = self._find(connection, answer_id)
+            [row] = _rows(connection, select(answers).where(answers.c.id == found))
+            parts = {table.name: _rows(connection, select(table).where(table.c.answer_id == found)) for table in PARTS}
+            given = _rows(connection, select(feedback).where(feedback.c.answer_id == found))
+        ordered = {name: sorted(rows, key=lambda part: part["ordinal"]) for name, rows in parts.items()}
+        return Record(
+            answer_of(Rows(row, ordered)),
+            row["asked_at"],
+            tuple(
+                Feedback(one["asker"], one["helpful"], one["reason"], one["given_at"])
+                for one in sorted(given, key=lambda one: one["given_at"])
+            ),
+        )
+
+    def latest(
+        self, limit: int, *, since: datetime | None = None, found: bool | None = None, asker: str | None = None
+    ) -> list[Summary]:
+        """Summaries of the answers, newest first; `found` and `asker` keep only those."""
+        query = _summaries().order_by(answers.c.asked_at.desc(), answers.c.id).limit(limit)
+        if since is not None:
+            query = query.where(answers.c.asked_at >= since)
+        if found is not None:
+            query = query.where(answers.c.found == found)
+        if asker is not None:
+            query = query.where(answers.c.asker == short_key(asker))
+        with explained("read"), reading(self.engine) as connection:
+            return [_summary(row) for row in _rows(connection, query)]
+
+    # --------------------------------------------------------------------------------------------------- feedback
+
+    def judge(self, answer_id: str, helpful: bool, *, asker: str = "", reason: str = "") -> str:
+        """Keep what a person thinks of an answer, in the place of what they thought before; returns the answer's id.
+
+        Raises ConfigurationError where there is not just one such answer.
+        """
+        row = {"asker": short_key(asker), "helpful": helpful, "reason": storable(reason, self._redact)}
+        with explained("written"), self.engine.begin() as connection:
+            row |= {"answer_id": self._find(connection, answer_id), "given_at": datetime.now(UTC)}
+            changed = {name: row[name] for name in ("helpful", "reason", "given_at")}
+            put = insert_for(self.engine)(feedback).values(row)
+            connection.execute(put.on_conflict_do_update(index_elements=["answer_id", "asker"], set_=changed))
+        return str(row["answer_id"])
+
+    def withdraw(self, answer_id: str, *, asker: str = "") -> bool:
+        """Forget what a person thought of an answer; whether there was something."""
+        with explained("written"), self.engine.begin() as connection:
+            found = self._find(connection, answer_id)
+            gone = delete(feedback).where(feedback.c.answer_id == found, feedback.c.asker == short_key(asker))
+            return connection.execute(gone).rowcount > 0
+
+    # ---------------------------------------------------------------------------------------------------- removal
+
+    def forget(self, asker: str) -> int:
+        """Remove all that is recorded of a person: their questions with the answers, and what they thought of others'.
+
+        Returns how many answers were removed.
+        """
+        who = short_key(asker)
+        with explained("removed"), self.engine.begin() as connection:
+            connection.execute(delete(feedback).where(feedback.c.asker == who))
+            gone = connection.execute(delete(answers).where(answers.c.asker == who)).rowcount
+        self._write_over()
+        return gone
+
+    def expire(self, before: datetime, limit: int = BATCH) -> int:
+        """Remove the oldest answers asked before the moment, at most `limit`; returns how many. Call until it is 0."""
+        old = select(answers.c.id).where(answers.c.asked_at < before).order_by(answers.c.asked_at).limit(limit)
+        with explained("removed"), self.engine.begin() as connection:
+            gone = connection.execute(delete(answers).where(answers.c.id.in_(old))).rowcount
+        if 0 < gone < limit:
+            self._write_over()
+        return gone
+
+    def _write_over(self) -> None:
+        """Let what was removed vanish from SQLite's log, too, as far as readers allow."""
+        if self.engine.dialect.name == "sqlite":
+            with explained("removed"), self.engine.connect() as connection:
+                raw = connection.connection.dbapi_connection
+                assert raw is not None  # noqa: S101  the connection is open
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _find(self, connection: Connection, beginning: str) -> str:
+        beginning = short_key(beginning)
+        wanted = select(answers.c.id).where(answers.c.id == beginning)
+        if (exact := connection.execute(wanted).scalar()) is not None:
+            return str(exact)
+        if len(beginning) < SHORTEST_ID:
+            raise ConfigurationError(
+                f"The id {beginning!r} is too short.", remedy=f"Give at least {SHORTEST_ID} characters of it."
+            )
+        like = answers.c.id.startswith(beginning, autoescape=True)
+        found = connection.execute(select(answers.c.id).where(like).order_by(answers.c.id).limit(4)).scalars().all()
+        if len(found) == 1:
+            return str(found[0])
+        if not found:
+            raise ConfigurationError(f"There is no answer {beginning!r}.", remedy="See them with: lore answers list")
+        raise ConfigurationError(
+            f"Several answers begin with {beginning!r}: {', '.join(found[:3])}{' …' if found[3:] else ''}.",
+            remedy="Give more characters of the id.",
+        )
+
+
+def _rows(connection: Connection, query: Select[Any]) -> list[dict[str, Any]]:
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _summaries() -> Select[Any]:
+    columns = ("id", "asked_at", "surface", "asker", "question", "found", "seconds")
+    return select(
+        *(answers.c[name] for name in columns),
+        _of_calls(func.count()).label("calls"),
+        _of_calls(func.count(calls.c.cost)).label("priced"),
+        _of_calls(func.sum(calls.c.cost)).label("cost"),
+        _opinions(helpful=True).label("helpful"),
+        _opinions(helpful=False).label("unhelpful"),
+    )
+
+
+def _of_calls(figure: Any) -> ScalarSelect[Any]:
+    return select(figure).select_from(calls).where(calls.c.answer_id == answers.c.id).scalar_subquery()
+
+
+def _opinions(*, helpful: bool) -> ScalarSelect[Any]:
+    of_answer = (feedback.c.answer_id == answers.c.id, feedback.c.helpful == helpful)
+    return select(func.count()).select_from(feedback).where(*of_answer).scalar_subquery()
+
+
+def _summary(row: Mapping[str, Any]) -> Summary:
+    values = dict(row)
+    complete = values.pop("priced") == values["calls"]
+    values["cost"] = (values["cost"] or 0.0) if complete else None
+    return Summary(**values)

@@ -1,0 +1,76 @@
+"""Bringing a database to the schema of this Lore: on first open, by one process at a time, wholly or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from include.lore.errors import ConfigurationError
+from include.lore.records.engine import explained, reading
+from include.lore.records.tables import HEAD, VERSION_TABLE
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection, Engine
+
+__all__ = ["bring_up_to_date", "migration_config"]
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+ADVISORY_LOCK = 0x4C6F7265  # "Lore"; PostgreSQL's lock of this number is held while the schema is changed
+
+
+def bring_up_to_date(engine: Engine) -> None:
+    """Make the tables, or change them to what this Lore knows; does nothing where they are that already.
+
+    Raises ConfigurationError where a newer Lore has changed them, and RecordsError.
+    """
+    with explained("opened"):
+        with reading(engine) as connection:
+            if _revision(connection) == HEAD:
+                return
+        with engine.begin() as connection:  # in SQLite this takes the write lock
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})")
+            revision = _revision(connection)  # another process may have been first
+            if revision != HEAD:
+                _check_known(revision)
+                _upgrade(connection)
+
+
+def migration_config(connection: Connection) -> Config:
+    """Alembic's configuration, without a file, for the migrations of this package on an open connection."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def _revision(connection: Connection) -> str | None:
+    from sqlalchemy import inspect, text
+
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    found: str | None = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+    return found
+
+
+def _check_known(revision: str | None) -> None:
+    from alembic.script import ScriptDirectory
+
+    if revision is None:
+        return
+    known = {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
+    if revision not in known:
+        raise ConfigurationError(
+            f"The records were written by a newer Lore: their schema is {revision!r}, this one knows {HEAD!r}.",
+            remedy="Update this Lore, or point LORE_RECORDS_URL to another database.",
+        )
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command
+
+    command.upgrade(migration_config(connection), "head")
