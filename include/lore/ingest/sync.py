@@ -220,7 +220,7 @@ class Sync:
             check_complete(manifest, reports)
             gone = vanished(manifest, self._max_removed_share, force=force_removals)
             removed = self._store.delete(self._source.id, gone) if gone else 0
-            written = [name for report in reports for name in report.indexed]
+            written = sorted({name for report in reports for name in report.indexed}.difference(gone))
             notes = self._catch_up(written, last=True)
             self._store.optimize()
             verify(self._store, self._source.id, written)
