@@ -88,10 +88,15 @@ class CohereReranker:
         return [replace(candidates[index], score=scores[index]) for index in best]
 
     def _usage(self, response: Any, count: int) -> Usage:
-        """What the call cost, by the searches that the service counted, or by its rule for them."""
-        units = getattr(getattr(response.meta, "billed_units", None), "search_units", None)
-        searches = math.ceil(units) if isinstance(units, int | float) else math.ceil(count / DOCUMENTS_A_SEARCH)
-        return Usage(self.name, cost=self._prices.search_cost(self.name, searches) if self._prices else None)
+        """What the call cost: by the tokens or the searches that the service counted, or by its rule for searches."""
+        billed = getattr(response.meta, "billed_units", None)
+        tokens, units = (getattr(billed, name, None) for name in ("input_tokens", "search_units"))
+        tokens = int(tokens) if isinstance(tokens, int | float) else None
+        searches = math.ceil(units if isinstance(units, int | float) else count / DOCUMENTS_A_SEARCH)
+        cost = self._prices.search_cost(self.name, searches) if self._prices else None
+        if cost is None and self._prices and tokens is not None:
+            cost = self._prices.cost(self.name, tokens, 0)
+        return Usage(self.name, "", tokens, None, cost)
 
     def _failure(self, error: Exception) -> ModelError:
         # The SDK raises ApiError, httpx's errors, and whatever malformed JSON leads to.
