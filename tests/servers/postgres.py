@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests: the program of this machine, started here, or the one at LORE_TEST_POSTGRES_URL."""
+"""A real PostgreSQL server for tests: this machine's program, started here, or the one at LORE_TEST_POSTGRES_URL."""
 
 from __future__ import annotations
 

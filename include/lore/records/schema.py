@@ -10,10 +10,9 @@ from include.lore.records.engine import explained, reading
 from include.lore.records.tables import HEAD, VERSION_TABLE
 
 if TYPE_CHECKING:
-    from alembic.config import Config
     from sqlalchemy import Connection, Engine
 
-__all__ = ["bring_up_to_date", "migration_config"]
+__all__ = ["MIGRATIONS", "bring_up_to_date", "migrate"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 ADVISORY_LOCK = 0x4C6F7265  # "Lore"; PostgreSQL's lock of this number is held while the schema is changed
@@ -34,18 +33,20 @@ def bring_up_to_date(engine: Engine) -> None:
             revision = _revision(connection)  # another process may have been first
             if revision != HEAD:
                 _check_known(revision)
-                _upgrade(connection)
+                migrate(connection, "head")
 
 
-def migration_config(connection: Connection) -> Config:
-    """Alembic's configuration, without a file, for the migrations of this package on an open connection."""
+def migrate(connection: Connection, revision: str) -> None:
+    """Change the tables to the schema of a revision ("head", "base" …), inside the transaction that is open."""
+    from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
-    return config
+    change = command.downgrade if revision == "base" else command.upgrade
+    change(config, revision)
 
 
 def _revision(connection: Connection) -> str | None:
@@ -68,9 +69,3 @@ def _check_known(revision: str | None) -> None:
             f"The records were written by a newer Lore: their schema is {revision!r}, this one knows {HEAD!r}.",
             remedy="Update this Lore, or point LORE_RECORDS_URL to another database.",
         )
-
-
-def _upgrade(connection: Connection) -> None:
-    from alembic import command
-
-    command.upgrade(migration_config(connection), "head")
