@@ -45,8 +45,24 @@ class Settings(BaseModel):
         "auto", description='"auto" (Cohere with a key, else local), "local", "cohere:MODEL" or "none"'
     )
     chat_model: str = Field("", description='Empty (answers quote passages) or "PROVIDER:MODEL" for init_chat_model')
+    summary_model: str = Field(
+        "", description='Who writes summaries: "PROVIDER:MODEL", "extractive", or empty: LORE_CHAT_MODEL'
+    )
     local_model_dir: Path | None = Field(None, description="Folder with model.safetensors and tokenizer.json of MiniLM")
     threads: int = Field(0, ge=0, description="Threads of the local embedder; 0 takes every core")
+
+    chat_api_key: SecretStr | None = Field(
+        None, description="Key of the chat model's provider; else that provider's own variable, or OpenAI's setting"
+    )
+    chat_base_url: str | None = Field(None, description="Another address of the chat model's provider")
+    max_output_tokens: int = Field(4096, gt=0, description="What a chat model may write in one call, thinking included")
+    max_concurrency: int = Field(8, gt=0, description="Calls of remote models at once, in one process")
+    reranker_timeout_seconds: float = Field(
+        8.0, gt=0, le=86_400, description="How long Cohere is waited for before the local reranker takes its place"
+    )
+    prices: Path | None = Field(None, description="YAML file with prices of models that go before the known ones")
+    budget_per_day: float = Field(0.0, ge=0, description="US dollars for models in a day (UTC); 0: no limit")
+    budget_per_question: float = Field(0.0, ge=0, description="US dollars for models in one question; 0: no limit")
 
     openai_api_key: SecretStr | None = Field(None, description="Key for embeddings and chat; also OPENAI_API_KEY")
     openai_base_url: str | None = Field(None, description="Any OpenAI-compatible server, for embeddings and chat")
