@@ -223,7 +223,7 @@ class TestWithChatModel:
 
     def test_a_greeting_is_answered_without_search_citations_or_links(self) -> None:
         setup = Setup(
-            [{"question": "Thanks", "wordings": [], "search": False}], ["You are welcome [1], see https://evil.com!"]
+            [{"question": "Thanks", "wordings": [], "route": "small_talk"}], ["You are welcome [1], see https://evil.com!"]
         )
         answer = setup.ask(Question("Thanks a lot!"))
         assert answer.text == "You are welcome, see (link removed)!"
@@ -231,11 +231,11 @@ class TestWithChatModel:
         assert (answer.citations, answer.trace.passages) == ((), ())
 
     def test_a_failed_greeting_still_gets_a_reply(self) -> None:
-        answer = Setup([{"search": False}], [ModelError("Down.")]).ask(Question("Hi"))
+        answer = Setup([{"route": "small_talk"}], [ModelError("Down.")]).ask(Question("Hi"))
         assert "look it up" in answer.text
 
     def test_a_long_message_is_never_small_talk(self) -> None:
-        setup = Setup([{**PLAN, "search": False}], ["Yes [1]."])
+        setup = Setup([{**PLAN, "route": "small_talk"}], ["Yes [1]."])
         setup.ask(Question("Hello there, could you please tell me how I rotate the API key of my team?"))
         assert len(setup.index.searches) == 3
 
@@ -266,7 +266,7 @@ class TestTrace:
         assert trace.version == 7
 
     def test_a_greeting_has_a_prompt_of_its_own(self) -> None:
-        trace = Setup([{"search": False}], ["Hello."]).ask(Question("Hi")).trace
+        trace = Setup([{"route": "small_talk"}], ["Hello."]).ask(Question("Hi")).trace
         assert list(trace.prompts) == ["plan", "small_talk"]
         assert [usage.stage for usage in trace.usage] == ["plan", "answer"]
 
@@ -309,7 +309,7 @@ class KeepingRecorder:
         ([PLAN], ["NOT_FOUND"]),
         ([PLAN], [ModelError("Down.")]),
         ([ModelError("Down.")], [ModelError("Down.")]),
-        ([{"search": False}], ["Hello."]),
+        ([{"route": "small_talk"}], ["Hello."]),
         ([], None),
     ],
 )

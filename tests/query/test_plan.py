@@ -48,13 +48,13 @@ def test_missing_wordings_are_on_record() -> None:
 
 
 def test_a_greeting_needs_no_wordings() -> None:
-    plan, notes = make_plan(Question("Hi"), FakeChatModel([{"search": False}]))
+    plan, notes = make_plan(Question("Hi"), FakeChatModel([{"route": "small_talk"}]))
     assert (plan.search, notes) == (False, ())
 
 
 @pytest.mark.parametrize("text", ["Hi", "Hello there!", "Thanks a lot", "thank you very much", "Danke schön", "ok"])
 def test_a_greeting_is_left_to_the_model(text: str) -> None:
-    assert not make_plan(Question(text), FakeChatModel([{"search": False}]))[0].search
+    assert not make_plan(Question(text), FakeChatModel([{"route": "small_talk"}]))[0].search
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_greeting_is_left_to_the_model(text: str) -> None:
     ],
 )
 def test_what_asks_something_is_searched_whatever_the_model_says(text: str) -> None:
-    plan, notes = make_plan(Question(text), FakeChatModel([{"search": False}]))
+    plan, notes = make_plan(Question(text), FakeChatModel([{"route": "small_talk"}]))
     assert plan.search
     assert any("small talk" in note for note in notes)
 
@@ -79,7 +79,7 @@ def test_a_follow_up_becomes_a_question_of_its_own() -> None:
     assert plan.question == "How do I rotate an API key?"
     sent = model.calls[0][-1].content
     assert "What is an API key?" in sent
-    assert sent.endswith("How do I rotate it?")
+    assert sent.endswith("<message>How do I rotate it?</message>")
 
 
 def test_without_history_the_question_is_left_as_it_is() -> None:
