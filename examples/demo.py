@@ -36,6 +36,7 @@ def main() -> int:
             "LORE_SOURCES_DIR": str(EXAMPLES / "sources"),
             "LORE_STORE": "lancedb",  # whatever .env says
             "LORE_INDEX_URI": str(HOME / "index"),
+            "LORE_RECORDS_URL": f"sqlite:///{HOME}/records.db",
             "LORE_STAGING_URI": str(HOME / "staging"),
             "LORE_GITHUB_BASE_URL": github.base_url,
         }

@@ -18,8 +18,10 @@ def open_pipeline(settings: Settings | None = None) -> Pipeline:
     """The query pipeline, from the given settings or the environment's. Keep it: it holds the model and the index."""
     from include.lore.settings import load_settings
     from include.lore.wiring import make_pipeline
+    from include.lore.wiring.records import make_recorder
 
-    return make_pipeline(settings or load_settings())
+    settings = settings or load_settings()
+    return make_pipeline(settings, recorder=make_recorder(settings))
 
 
 def ask(question: Question | str) -> Answer:

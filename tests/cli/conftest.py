@@ -35,6 +35,7 @@ def environment(folder: Path, cache: Path) -> dict[str, str]:
         "LORE_INDEX_URI": str(folder / "index"),
         "LORE_STAGING_URI": str(folder / "staging"),
         "LORE_CACHE_DIR": str(cache),
+        "LORE_RECORDS_URL": f"sqlite:///{folder}/records.db",
     }
 
 

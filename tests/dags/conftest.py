@@ -56,6 +56,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
                 {
                     "LORE_SOURCES_DIR": str(folder / "sources"),
                     "LORE_INDEX_URI": str(folder / "index"),
+                    "LORE_RECORDS_URL": f"sqlite:///{folder}/records.db",
                     "LORE_STAGING_URI": str(folder / "staging"),
                 },
             ),

@@ -12,7 +12,7 @@ from include.lore.cli.common import answer_json, hit_json, open_index
 from include.lore.cli.output import clean, is_terminal, message, print_json, print_rich, print_text
 
 if TYPE_CHECKING:
-    from include.lore.protocols import Store
+    from include.lore.protocols import Recorder, Store
     from include.lore.query.pipeline import Pipeline
     from include.lore.settings import Settings
     from include.lore.types import Answer, Citation, Hit, Question
@@ -57,13 +57,21 @@ def search(
 
 def ask(words: Words, source: Sources = None, json: Json = False) -> None:
     """Answer a question, and show the sources of the answer."""
-    from include.lore.query.events import Answered, Delta
     from include.lore.settings import load_settings
+    from include.lore.wiring.records import make_recorder
 
-    question, pipeline, _ = _open(words, source or (), load_settings())
-    if json:
-        print_json(answer_json(pipeline.ask(question)))
-        return
+    settings = load_settings()
+    with make_recorder(settings) as recorder:
+        question, pipeline, _ = _open(words, source or (), settings, recorder)
+        if json:
+            print_json(answer_json(pipeline.ask(question)))
+        else:
+            _print_answer(pipeline, question)
+
+
+def _print_answer(pipeline: Pipeline, question: Question) -> None:
+    from include.lore.query.events import Answered, Delta
+
     printer = MarkdownPrinter()
     for event in pipeline.stream(question):
         match event:
@@ -74,7 +82,9 @@ def ask(words: Words, source: Sources = None, json: Json = False) -> None:
                 _print_sources(answer)
 
 
-def _open(words: Sequence[str], sources: Sequence[str], settings: Settings) -> tuple[Question, Pipeline, Store]:
+def _open(
+    words: Sequence[str], sources: Sequence[str], settings: Settings, recorder: Recorder | None = None
+) -> tuple[Question, Pipeline, Store]:
     from include.lore.types import Question
     from include.lore.wiring import make_pipeline
 
@@ -82,7 +92,8 @@ def _open(words: Sequence[str], sources: Sequence[str], settings: Settings) -> t
     if not text:
         raise typer.BadParameter("The question is empty.")
     store, embedder = open_index(settings, sources)
-    return Question(text, sources=tuple(sources)), make_pipeline(settings, index=store, embedder=embedder), store
+    pipeline = make_pipeline(settings, index=store, embedder=embedder, recorder=recorder)
+    return Question(text, sources=tuple(sources), surface="cli"), pipeline, store
 
 
 class MarkdownPrinter:

@@ -72,11 +72,14 @@ class AskOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from include.lore.wiring import make_pipeline
+        from include.lore.wiring.records import make_recorder
 
         params: Any = context["params"]
         settings = settings_in_airflow()
-        pipeline = make_pipeline(settings, embedder=shared_embedder(settings))
-        answer = pipeline.ask(Question(params["question"], sources=tuple(params["sources"] or ())))
+        question = Question(params["question"], sources=tuple(params["sources"] or ()), surface="airflow")
+        with make_recorder(settings) as recorder:
+            pipeline = make_pipeline(settings, embedder=shared_embedder(settings), recorder=recorder)
+            answer = pipeline.ask(question)
         for line in answer_lines(answer):
             self.log.info("%s", line)
         return answer_to_json(answer)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from include.lore.errors import LoreError, RecordsError
 from include.lore.protocols import Recorder
@@ -23,7 +23,7 @@ from include.lore.types import Answer
 if TYPE_CHECKING:
     from include.lore.records.records import Records
 
-__all__ = ["DatabaseRecorder", "Recorders"]
+__all__ = ["ClosingRecorder", "DatabaseRecorder", "Recorders"]
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class DatabaseRecorder:
             thread.join(timeout)
         with self._changed:
             if self._waiting:
-                log.error("%d answers were not recorded: the process ended first.", len(self._waiting))
+                log.error("The process ended before all was recorded; answers lost: %d.", len(self._waiting))
                 self.dropped += len(self._waiting)
                 self._waiting.clear()
 
@@ -189,13 +189,33 @@ class DatabaseRecorder:
             log.error("The queue of the records is full; answers not recorded: %d.", self._refused)
 
 
-class Recorders:
-    """Several recorders as one."""
+class ClosingRecorder(Recorder, Protocol):
+    """A recorder that may have something left to write."""
 
-    def __init__(self, recorders: Sequence[Recorder]) -> None:
+    def close(self, timeout: float = EXIT_SECONDS) -> None:
+        """Write it, for so many seconds at most; further answers are dropped."""
+        ...
+
+
+class Recorders:
+    """Several recorders as one; none where nothing is recorded."""
+
+    def __init__(self, recorders: Sequence[ClosingRecorder]) -> None:
         self._recorders = tuple(recorders)
 
     def record(self, answer: Answer) -> None:
         """Give the answer to each."""
         for recorder in self._recorders:
             recorder.record(answer)
+
+    def close(self, timeout: float = EXIT_SECONDS) -> None:
+        """Let each write what it still has, for so many seconds at most."""
+        until = monotonic() + timeout
+        for recorder in self._recorders:
+            recorder.close(max(0.0, until - monotonic()))
+
+    def __enter__(self) -> Recorders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -149,13 +149,18 @@ class Records:
         return gone
 
     def expire(self, before: datetime, limit: int = BATCH) -> int:
-        """Remove the oldest answers asked before the moment, at most `limit`; returns how many. Call until it is 0."""
+        """Remove the oldest answers asked before the moment, at most `limit`; returns how many."""
         old = select(answers.c.id).where(answers.c.asked_at < before).order_by(answers.c.asked_at).limit(limit)
         with explained("removed"), self.engine.begin() as connection:
             gone = connection.execute(delete(answers).where(answers.c.id.in_(old))).rowcount
         if 0 < gone < limit:
             self._write_over()
         return gone
+
+    def expire_all(self, days: int) -> None:
+        """Remove all answers older than so many days; none for 0."""
+        while days and self.expire(datetime.now(UTC) - timedelta(days=days)):
+            pass
 
     def _write_over(self) -> None:
         """Let what was removed vanish from SQLite's log, too, as far as readers allow."""

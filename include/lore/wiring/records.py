@@ -1,0 +1,71 @@
+"""Where answers are recorded, and who is told of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from include.lore.errors import ConfigurationError
+from include.lore.records.engine import check_url, database_file
+from include.lore.records.recorder import DatabaseRecorder, Recorders
+from include.lore.settings import Settings
+from include.lore.wiring.secrets import secret
+
+if TYPE_CHECKING:
+    from include.lore.records.recorder import ClosingRecorder
+    from include.lore.records.records import Records
+
+__all__ = ["make_recorder", "open_records"]
+
+DEFAULT_URL = "sqlite:///.lore/records.db"
+OFF = "none"
+
+
+def make_recorder(settings: Settings) -> Recorders:
+    """Who is told of every answer: the records and the collector of traces that the settings name, or nobody.
+
+    Close it when no more answers come, or use it in a `with`; at the latest it closes itself when the process ends.
+    Raises ConfigurationError for an address that cannot be one.
+    """
+    recorders: list[ClosingRecorder] = []
+    url = _url(settings)
+    if url != OFF:
+        check_url(url)
+        recorders.append(
+            DatabaseRecorder(partial(_open, url, settings), retention_days=settings.records_retention_days)
+        )
+    return Recorders(recorders)
+
+
+def open_records(settings: Settings) -> Records:
+    """The records, to read and change; what is older than the settings allow is removed first.
+
+    Raises ConfigurationError where there are none, and RecordsError.
+    """
+    url = _url(settings)
+    if url == OFF:
+        raise ConfigurationError("Answers are not recorded: LORE_RECORDS_URL is none.", remedy="Unset or change it.")
+    check_url(url)
+    file = database_file(url)
+    if file is not None and not file.exists():
+        raise ConfigurationError(f"There are no records at {file} yet.", remedy="Run: lore ask QUESTION")
+    records = _open(url, settings)
+    try:
+        records.expire_all(settings.records_retention_days)
+    except BaseException:
+        records.close()
+        raise
+    return records
+
+
+def _url(settings: Settings) -> str:
+    return secret(settings.records_url) or DEFAULT_URL
+
+
+def _open(url: str, settings: Settings) -> Records:
+    from include.lore.ingest.redact import Redactor
+    from include.lore.records.records import Records
+
+    # Documents may be kept with their secrets, if their owners say so; what somebody pastes into a question may not.
+    policy = "secrets" if settings.redact == "none" else settings.redact
+    return Records.open(url, Redactor(policy).text)

@@ -1,0 +1,271 @@
+"""The recorder: nothing that happens to the database delays or breaks an answer, and what can be kept is."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from include.lore.errors import ConfigurationError, RecordsError
+from include.lore.records.recorder import DatabaseRecorder, Recorders
+from include.lore.records.records import Records
+from include.lore.types import Answer
+from tests.conftest import ROOT
+from tests.records.answers import full_answer, small_answer
+from tests.records.conftest import unredacted
+
+RECORD_AND_END = """
+import sys
+from functools import partial
+from include.lore.records.recorder import DatabaseRecorder
+from include.lore.records.records import Records
+from tests.records.answers import full_answer
+recorder = DatabaseRecorder(partial(Records.open, sys.argv[1], str))
+for number in range(20):
+    recorder.record(full_answer(f"id-{number}"))
+if len(sys.argv) > 2:
+    raise SystemExit(3)
+"""
+
+
+class FailingRecords:
+    """The records of a database that may be away, for all or for one answer, or slow."""
+
+    def __init__(self, records: Records) -> None:
+        self.engine = records.engine
+        self.error: Exception | None = None
+        self.poison = ""
+        self.gate = threading.Event()
+        self.gate.set()
+        self.failures = 0
+        self.failed = threading.Event()
+        self.removed: list[datetime] = []
+        self._records = records
+
+    def add(self, answer: Answer, asked_at: datetime) -> str:
+        self.gate.wait()
+        error = self.error or (ValueError("poison") if answer.id == self.poison else None)
+        if error:
+            self.failures += 1
+            self.failed.set()
+            raise error
+        return self._records.add(answer, asked_at)
+
+    def expire(self, before: datetime) -> int:
+        self.removed.append(before)
+        return self._records.expire(before)
+
+    def close(self) -> None:
+        pass
+
+
+AWAY = RecordsError("The server is away.", retryable=True)
+
+
+@contextmanager
+def recording(open_records: Callable[[], object], **options: float) -> Iterator[DatabaseRecorder]:
+    recorder = DatabaseRecorder(open_records, **({"first_pause": 0.01} | options))  # type: ignore[arg-type]
+    yield recorder
+    recorder.close()
+
+
+@pytest.fixture
+def failing(records: Records) -> FailingRecords:
+    return FailingRecords(records)
+
+
+def test_fifty_askers_at_once(url: str) -> None:
+    with (
+        Recorders([DatabaseRecorder(lambda: Records.open(url, unredacted))]) as recorders,
+        ThreadPoolExecutor(50) as pool,
+    ):
+        list(pool.map(lambda n: recorders.record(full_answer(f"id-{n:03}", asker=f"U{n % 50}")), range(250)))
+    with Records.open(url, unredacted) as records:
+        for number in range(250):
+            name = f"id-{number:03}"
+            assert records.get(name).answer == full_answer(name, asker=f"U{number % 50}")
+        assert len(records.latest(1000)) == 250
+        assert len(records.latest(1000, asker="U7")) == 5
+
+
+@pytest.mark.parametrize("arguments", [[], ["fail"]])
+def test_what_a_process_recorded_last_is_kept(url: str, arguments: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", RECORD_AND_END, url, *arguments], cwd=ROOT, timeout=60)
+    assert done.returncode == (3 if arguments else 0)
+    with Records.open(url, unredacted) as records:
+        assert len(records.latest(100)) == 20
+
+
+def test_nothing_is_opened_before_the_first_answer() -> None:
+    with recording(lambda: pytest.fail("opened")):
+        pass
+
+
+def test_a_slow_database_holds_nobody_up(records: Records, failing: FailingRecords) -> None:
+    failing.gate.clear()
+    with recording(lambda: failing) as recorder:
+        for number in range(100):
+            recorder.record(small_answer(f"id-{number}"))
+        assert not recorder.flush(timeout=0)
+        failing.gate.set()
+        assert recorder.flush(timeout=30)
+    assert len(records.latest(200)) == 100
+
+
+def test_a_full_queue_drops_counts_and_says_so(
+    records: Records, failing: FailingRecords, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing.gate.clear()
+    with recording(lambda: failing, capacity=10) as recorder:
+        for number in range(110):
+            recorder.record(small_answer(f"id-{number:03}"))
+        assert recorder.dropped == 100
+        failing.gate.set()
+        assert recorder.flush(timeout=30)
+        recorder.record(small_answer("one-more"))
+    assert sorted(one.id for one in records.latest(200)) == [*(f"id-{number:03}" for number in range(10)), "one-more"]
+    said = [record.message for record in caplog.records if "full" in record.message]
+    assert said == [f"The queue of the records is full; answers not recorded: {n}." for n in (1, 2, 4, 8, 16, 32, 64)]
+    assert "Answers are recorded again; 100 were not." in caplog.messages
+
+
+def test_a_database_that_is_away_is_tried_again(
+    records: Records, failing: FailingRecords, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing.error = AWAY
+    with recording(lambda: failing) as recorder:
+        for number in range(5):
+            recorder.record(small_answer(f"id-{number}"))
+        while failing.failures < 3:
+            failing.failed.clear()
+            assert failing.failed.wait(10)
+        failing.error = None
+        assert recorder.flush(timeout=30)
+    assert len(records.latest(9)) == 5
+    assert recorder.dropped == 0
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
+        "Answers cannot be recorded for now, and wait: The server is away.",
+        "Answers are recorded again.",
+    ]
+
+
+def test_a_database_that_cannot_be_opened_at_first(url: str) -> None:
+    tries: list[int] = []
+
+    def open_later() -> Records:
+        tries.append(1)
+        if len(tries) < 3:
+            raise AWAY
+        return Records.open(url, unredacted)
+
+    with recording(open_later) as recorder:
+        recorder.record(full_answer())
+        assert recorder.flush(timeout=30)
+    with Records.open(url, unredacted) as records:
+        assert records.get("aaaa").answer == full_answer()
+
+
+@pytest.mark.parametrize("error", [ConfigurationError("Newer Lore."), RuntimeError("A bug.")])
+def test_records_that_never_open_are_given_up(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse() -> Records:
+        raise error
+
+    with recording(refuse) as recorder:
+        recorder.record(small_answer("one"))
+        assert recorder.flush(timeout=30)
+        for _ in range(10):
+            recorder.record(small_answer("more"))
+    assert recorder.dropped == 11
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+
+
+def test_one_answer_that_cannot_be_stored_does_not_hold_up_the_others(
+    records: Records, failing: FailingRecords, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing.poison = "id-1"
+    with recording(lambda: failing) as recorder:
+        for number in range(3):
+            recorder.record(small_answer(f"id-{number}"))
+        assert recorder.flush(timeout=30)
+    assert sorted(one.id for one in records.latest(9)) == ["id-0", "id-2"]
+    assert recorder.dropped == 1
+    assert "An answer was not recorded: ValueError was raised." in caplog.messages
+
+
+def test_a_database_that_is_away_at_the_end_is_not_waited_for(
+    failing: FailingRecords, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing.error = AWAY
+    with recording(lambda: failing, first_pause=3600) as recorder:
+        for number in range(5):
+            recorder.record(small_answer(f"id-{number}"))
+        assert failing.failed.wait(10)
+    assert recorder.dropped == 5
+    assert "Answers are not recorded, 5 by now: The server is away." in caplog.messages
+
+
+def test_a_database_that_hangs_at_the_end_is_left(failing: FailingRecords, caplog: pytest.LogCaptureFixture) -> None:
+    failing.gate.clear()
+    recorder = DatabaseRecorder(lambda: failing)  # type: ignore[arg-type, return-value]
+    recorder.record(small_answer("one"))
+    recorder.close(timeout=0.05)
+    assert recorder.dropped == 1
+    assert "The process ended before all was recorded; answers lost: 1." in caplog.messages
+    failing.gate.set()
+    recorder.record(small_answer("two"))
+    assert recorder.dropped == 2
+
+
+def test_what_is_no_answer_is_logged_and_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
+    with recording(lambda: pytest.fail("opened")) as recorder:
+        recorder.record(None)  # type: ignore[arg-type]
+    assert "An answer could not be given to the records." in caplog.messages
+
+
+def test_what_is_too_old_is_removed(records: Records, failing: FailingRecords) -> None:
+    now = datetime.now(UTC)
+    for number in range(450):
+        records.add(small_answer(f"old-{number}"), now - timedelta(days=40))
+    records.add(small_answer("newer"), now - timedelta(days=20))
+    with recording(lambda: failing, retention_days=30) as recorder:
+        recorder.record(small_answer("newest"))
+        until = time.monotonic() + 30
+        while len(records.latest(9)) > 2 and time.monotonic() < until:
+            time.sleep(0.01)
+    assert sorted(one.id for one in records.latest(9)) == ["newer", "newest"]
+    assert all(abs(now - timedelta(days=30) - moment) < timedelta(minutes=5) for moment in failing.removed)
+
+
+def test_without_retention_nothing_is_removed(records: Records, failing: FailingRecords) -> None:
+    with recording(lambda: failing) as recorder:
+        recorder.record(small_answer("one"))
+    assert failing.removed == []
+
+
+def test_a_server_that_ends_and_comes_back(tmp_path: Path) -> None:
+    """A real PostgreSQL, stopped between two answers."""
+    from tests.servers import postgres
+
+    with postgres.running() as server:
+        if not isinstance(server, postgres.Process):
+            pytest.skip("this stops the server, which needs one of our own")
+        url = server.database()
+        with recording(lambda: Records.open(url, unredacted)) as recorder:
+            recorder.record(full_answer("before"))
+            assert recorder.flush(timeout=30)
+            server.stop()
+            recorder.record(full_answer("between"))
+            assert not recorder.flush(timeout=0.2)
+            server.start()
+            assert recorder.flush(timeout=30)
+        with Records.open(url, unredacted) as records:
+            assert {one.id for one in records.latest(9)} == {"before", "between"}
