@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from include.lore.declarations.fields import Name, Schedule
-from include.lore.types import PUBLIC
+from include.lore.types import PUBLIC, Strategy
 
 __all__ = ["BaseDeclaration"]
 
@@ -24,6 +24,7 @@ class BaseDeclaration(BaseModel):
     owner: str = Field("lore", min_length=1)
     tags: tuple[Name, ...] = ()
     audiences: tuple[Name, ...] = Field((PUBLIC,), min_length=1, description="Who may see what comes from here")
+    strategy: Strategy = Field("basic", description="What is embedded, and what the model is given")
     max_failed_share: float = Field(0.05, ge=0, le=1, description="A sync with a larger share of failures fails")
     max_removed_share: float = Field(0.5, ge=0, le=1, description="A sync that would remove more stops instead")
 

@@ -24,6 +24,7 @@ from include.lore.ingest.fingerprint import recipe_of
 from include.lore.ingest.redact import Redactor
 from include.lore.ingest.report import Listener, silent
 from include.lore.ingest.stage import alone
+from include.lore.ingest.strategy import mark_of
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
 from include.lore.types import Chunk, Document, SourceState
@@ -37,7 +38,9 @@ GROUP_DOCUMENTS = 64
 GROUP_CHARACTERS = 4_000_000
 UNFINISHED = "The import of a baseline was not finished; run it again."
 IMPORTED = "imported:"
-"""Begins the fingerprint of a document that the next sync must make anew: no computed one has a colon."""
+"""Begins the fingerprint of a document that the next sync must make anew: no computed one begins so."""
+BASIC = ""
+"""An import makes plain passages; where a source declares another strategy, its next sync makes them over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +224,9 @@ class Baseline:
         for done, row in enumerate(file.rows(), start=1):
             document = row.document if same_converter else self._redactor.document(row.document)
             trusted = same_converter and document.id not in unsettled
-            mark = (trusted and row.fingerprint) or self._untrusted(row)
+            mark = mark_of((trusted and row.fingerprint) or self._untrusted(row), BASIC)
             gone[document.source_id].discard(document.id)
-            if known[document.source_id].get(document.id) == mark:
+            if mark_of(known[document.source_id].get(document.id, ""), BASIC) == mark:
                 unchanged += 1
             else:
                 chunks = self._splitter.split(document)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -79,6 +79,33 @@ class SyncReport:
     embedded_texts: int
     seconds: float
     reason: str = ""
+
+    @staticmethod
+    def of(
+        source_id: str,
+        parts: Sequence[ShardReport],
+        *,
+        status: Literal["ok", "warning", "failed"],
+        removed: int,
+        failures: tuple[Failure, ...],
+        seconds: float,
+        reason: str,
+    ) -> SyncReport:
+        """The report of a run from those of its parts; `failures` are all of its failures."""
+        return SyncReport(
+            source_id=source_id,
+            status=status,
+            new=sum(part.new for part in parts),
+            changed=sum(part.changed for part in parts),
+            unchanged=sum(part.unchanged for part in parts),
+            removed=removed,
+            failures=failures,
+            chunks=sum(part.chunks for part in parts),
+            embedding_calls=sum(part.embedding_calls for part in parts),
+            embedded_texts=sum(part.embedded_texts for part in parts),
+            seconds=round(seconds, 3),
+            reason=reason,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values."""

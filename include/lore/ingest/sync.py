@@ -6,26 +6,27 @@ the fingerprints in the store, deletions against what the source lists, and the 
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from include.lore.errors import ConversionError, LoreError
+from include.lore.errors import LoreError
 from include.lore.ingest.checkpoint import Checkpoints, origin_of
 from include.lore.ingest.extract import Extraction
 from include.lore.ingest.fingerprint import fingerprint, recipe_of
+from include.lore.ingest.prepare import Prepared, Preparer
 from include.lore.ingest.reconcile import check_complete, problem_of, reason_of, vanished, verify
 from include.lore.ingest.redact import Redactor
-from include.lore.ingest.report import Progress, ShardReport, SyncReport, readable
+from include.lore.ingest.report import Progress, ShardReport, SyncReport
 from include.lore.ingest.stage import Manifest, Staging, alone
+from include.lore.ingest.strategy import SummarySplitter, mark_of, strategy_of
 from include.lore.ingest.versions import VersionBuilder
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Rereadable, Source, Splitter, Store
-from include.lore.types import Chunk, Cursor, Document, Failure, SourceState
+from include.lore.types import Cursor, Document, Failure, SourceState
 
 __all__ = ["Progress", "ShardReport", "Sync", "SyncReport"]
 
@@ -40,6 +41,9 @@ class Sync:
     `redactor` (default: one that takes out secrets) goes over everything before it is staged, and again over what
     conversion gives; what failures and errors say goes through it before it is remembered. `declared` tells what is
     declared of the source from all else: what a killed run had read of another declaration is read again.
+
+    `strategy` makes the passages where the source declares another strategy than the version's own splitter. What was
+    made by another one is made anew from the kept documents, at the end of the run.
     """
 
     def __init__(
@@ -56,12 +60,12 @@ class Sync:
         versions: Callable[[], Sequence[VersionBuilder | LoreError]] = tuple,
         redactor: Redactor | None = None,
         declared: str = "",
+        strategy: SummarySplitter | None = None,
     ) -> None:
         self._source = source
         self._store = store
         self._embedder = embedder
-        self._splitter = splitter
-        self._convert = convert
+        self._strategy = strategy.name if strategy else ""
         self._staging_uri = staging_uri
         self._max_failed_share = max_failed_share
         self._max_removed_share = max_removed_share
@@ -69,6 +73,7 @@ class Sync:
         self._redactor = redactor or Redactor()
         self._declared = declared
         self._recipe = recipe_of(self._redactor.name)
+        self._preparer = Preparer(convert, self._redactor, strategy or splitter)
 
     def run(self, *, progress: Callable[[Progress], None] | None = None, force_removals: bool = False) -> SyncReport:
         """Do the whole sync in this process. A second sync of the same source on this machine waits for the first.
@@ -143,16 +148,16 @@ class Sync:
         chunks = sum(report.chunks for report in before)
         with self._remembering_failure():
             for document in documents:
-                mark = fingerprint(document, self._recipe)
+                mark = mark_of(fingerprint(document, self._recipe), self._strategy)
                 if known.get(document.id) == mark:
                     counts["unchanged"] += 1
                 else:
-                    prepared = self._prepare(document)
-                    if isinstance(prepared, Failure):
-                        failures.append(prepared)
-                    else:
-                        writer.add(prepared[0], mark, prepared[1])
+                    prepared = self._preparer.prepare(document)
+                    if isinstance(prepared, Prepared):
+                        writer.add(prepared.document, mark, prepared.chunks)
                         counts["changed" if document.id in known else "new"] += 1
+                    else:
+                        failures.append(prepared)
                 finished = done + sum(counts.values()) + len(failures)
                 progress(Progress("index", finished, manifest.documents, chunks + writer.chunks))
             writer.flush()
@@ -190,17 +195,39 @@ class Sync:
                 notes.append(f"Version {builder.version.number} of the index is behind: {error}")
         return tuple(notes)
 
-    def _prepare(self, document: Document) -> tuple[Document, Sequence[Chunk]] | Failure:
-        """Convert and split; whatever goes wrong with one document is that document's failure alone."""
-        try:
-            converted = self._redactor.document(self._convert(document))
-            _check_storable(converted)
-            return converted, self._splitter.split(converted)
-        except ConversionError as error:
-            reason = str(error)
-        except Exception as error:
-            reason = f"Unexpected {type(error).__name__}: {error}"[:500]
-        return Failure(readable(document.id), self._redactor.text(reason))
+    def _remake(self, failed: Collection[str]) -> ShardReport:
+        """Make the passages anew of kept documents whose passages another strategy made; the source is not asked.
+
+        Those that `failed` in this run already are left for the next one.
+        """
+        started = time.monotonic()
+        kept, held = self._store.kept(self._source.id), self._store.fingerprints(self._source.id)
+        marks = {
+            name: mark_of(mark, self._strategy)
+            for name, mark in kept.items()
+            if name not in failed
+            and (not held.get(name) or {strategy_of(held[name]), strategy_of(mark)} != {self._strategy})
+        }
+        if not marks:
+            return ShardReport()
+        writer = EntryWriter(self._store, self._embedder)
+        failures: list[Failure] = []
+        for document in self._store.documents(ids=list(marks)):
+            prepared = self._preparer.split(document)
+            if isinstance(prepared, Prepared):
+                writer.add(document, marks[document.id], prepared.chunks)
+            else:
+                failures.append(prepared)
+        writer.flush()
+        return ShardReport(
+            indexed=tuple(writer.written),
+            changed=len(writer.written),
+            failures=tuple(failures),
+            chunks=writer.chunks,
+            embedding_calls=writer.embedding_calls,
+            embedded_texts=writer.embedded_texts,
+            seconds=time.monotonic() - started,
+        )
 
     def reconcile(self, extraction: str, reports: Sequence[ShardReport], *, force_removals: bool = False) -> SyncReport:
         """Remove what the source no longer has, verify what is stored, and move the cursor; ends the run.
@@ -213,6 +240,7 @@ class Sync:
         manifest = Staging.read(extraction)
         spent = manifest.seconds + sum(report.seconds for report in reports)
         failures = (*manifest.failures, *(failure for report in reports for failure in report.failures))
+        remade = ShardReport()
         trouble: LoreError | None = None
         removed = 0
         notes: tuple[str, ...] = tuple(note for report in reports for note in report.notes)
@@ -220,26 +248,24 @@ class Sync:
             check_complete(manifest, reports)
             gone = vanished(manifest, self._max_removed_share, force=force_removals)
             removed = self._store.delete(self._source.id, gone) if gone else 0
-            written = sorted({name for report in reports for name in report.indexed}.difference(gone))
+            remade = self._remake({failure.document_id for failure in failures})
+            parts = (*reports, remade)
+            written = sorted({name for part in parts for name in part.indexed}.difference(gone))
             notes = self._catch_up(written, last=True)
             self._store.optimize()
             verify(self._store, self._source.id, written)
         except LoreError as error:
             trouble = error
-        problem = trouble or problem_of(manifest, failures, self._store, self._max_failed_share)
-        report = SyncReport(
-            source_id=self._source.id,
-            status="failed" if problem else "warning" if failures else "ok",
-            new=sum(report.new for report in reports),
-            changed=sum(report.changed for report in reports),
-            unchanged=sum(report.unchanged for report in reports),
+        told = (*failures, *remade.failures)
+        problem = trouble or problem_of(manifest, told, self._store, self._max_failed_share)
+        report = SyncReport.of(
+            self._source.id,
+            [*reports, remade],
+            status="failed" if problem else "warning" if told else "ok",
             removed=removed,
-            failures=failures,
-            chunks=sum(report.chunks for report in reports),
-            embedding_calls=sum(report.embedding_calls for report in reports),
-            embedded_texts=sum(report.embedded_texts for report in reports),
-            seconds=round(spent + time.monotonic() - started, 3),
-            reason=problem.message if problem else " ".join((reason_of(failures), *notes)).strip(),
+            failures=told,
+            seconds=spent + time.monotonic() - started,
+            reason=problem.message if problem else " ".join((reason_of(told), *notes)).strip(),
         )
         self._remember(report, self._reached(manifest, failures) if trouble is None else None)
         if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest
@@ -283,17 +309,6 @@ class Sync:
                     report = {**before.report, "status": "failed", "reason": reason}
                     self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
             raise
-
-
-def _check_storable(document: Document) -> None:
-    """Raise ConversionError for what no store can hold, so that the document fails alone and not its whole group."""
-    try:
-        document.id.encode()
-        json.dumps(dict(document.metadata))
-        if document.updated_at and document.updated_at.tzinfo:
-            document.updated_at.astimezone(UTC)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ConversionError(f"It cannot be stored: {error}.", remedy="Look at its id, metadata and date.") from None
 
 
 def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:

@@ -15,6 +15,7 @@ from zlib import crc32
 
 from include.lore.errors import StoreError
 from include.lore.ingest.report import Listener, silent
+from include.lore.ingest.strategy import Splitters, only_basic, strategy_of
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
 from include.lore.types import IndexVersion
@@ -46,7 +47,8 @@ class BuildReport:
 class VersionBuilder:
     """Writes the passages of kept documents into one version, the way its recipe says.
 
-    `relatives` are stores of other versions that hold vectors of the same embedder.
+    `relatives` are stores of other versions that hold vectors of the same embedder. `splitters` gives what makes the
+    passages of documents whose mark names a strategy; without it only the version's own `splitter` is to be had.
     """
 
     def __init__(
@@ -57,11 +59,12 @@ class VersionBuilder:
         splitter: Splitter,
         *,
         relatives: Sequence[Store] = (),
+        splitters: Splitters | None = None,
     ) -> None:
         self.version = version
         self.store = store
         self._embedder = embedder
-        self._splitter = splitter
+        self._splitters = splitters or only_basic(splitter)
         self._relatives = relatives
 
     def catch_up(
@@ -75,7 +78,8 @@ class VersionBuilder:
         """Bring the version up to date: for all documents, those of a source, or those `ids`; in the end none differs.
 
         `part` (k, n) takes the k-th of n shares of the documents, so that several workers do one each. May be killed
-        and called again. Raises ModelError, StoreError; what was written before stays.
+        and called again. Raises ModelError, StoreError, and ConfigurationError where the strategy of a document cannot
+        be had; what was written before stays.
         """
         started = monotonic()
         writer = EntryWriter(self.store, self._embedder, write=self.store.replace_chunks, relatives=self._relatives)
@@ -97,7 +101,8 @@ class VersionBuilder:
                 removed += len(gone)
             total = done + len(changed)
             for document in self.store.documents(ids=list(changed)):
-                writer.add(document, changed[document.id], self._splitter.split(document))
+                mark = changed[document.id]
+                writer.add(document, mark, self._splitters(strategy_of(mark)).split(document))
                 done += 1
                 listener(done, total)
             writer.flush()

@@ -8,7 +8,9 @@ from include.lore.errors import SourceError
 
 __all__ = ["UNSELECTIVE", "selection_of", "unreadable_cursor"]
 
-UNSELECTIVE = frozenset({"title", "description", "schedule", "owner", "tags", "max_failed_share", "max_removed_share"})
+UNSELECTIVE = frozenset(
+    {"title", "description", "schedule", "owner", "tags", "strategy", "max_failed_share", "max_removed_share"}
+)
 """Keys of any declaration that do not choose what is read."""
 
 

@@ -27,6 +27,7 @@ from include.lore.wiring.stores import (
     weaviate_server,
     weaviate_versions,
 )
+from include.lore.wiring.strategies import make_strategy, make_summarizer
 
 if TYPE_CHECKING:
     from include.lore.ingest.baseline import Baseline
@@ -42,6 +43,8 @@ __all__ = [
     "make_reranker",
     "make_source",
     "make_splitter",
+    "make_strategy",
+    "make_summarizer",
     "make_sync",
     "open_store",
     "open_versions",
@@ -75,6 +78,7 @@ def make_sync(
         max_removed_share=declaration.max_removed_share,
         versions=partial(make_builders, settings, open_versions(settings), [embedder]),
         redactor=Redactor(settings.redact),
+        strategy=make_strategy(settings, declaration.strategy),
         declared=selection_of(declaration.model_dump_json(exclude=set(UNSELECTIVE))),
     )
 

@@ -12,6 +12,7 @@ from include.lore.settings import Settings
 from include.lore.types import IndexVersion, Recipe
 from include.lore.wiring.models import make_embedder
 from include.lore.wiring.secrets import secret
+from include.lore.wiring.strategies import make_splitters
 
 if TYPE_CHECKING:
     from include.lore.ingest.versions import VersionBuilder
@@ -118,7 +119,14 @@ def make_builder(
         if other.number != version.number
         and (other.recipe.embedder, other.recipe.dimensions) == (recipe.embedder, recipe.dimensions)
     ]
-    return VersionBuilder(version, versions.open(version.number), embedder, splitter, relatives=relatives)
+    return VersionBuilder(
+        version,
+        versions.open(version.number),
+        embedder,
+        splitter,
+        relatives=relatives,
+        splitters=make_splitters(settings, splitter),
+    )
 
 
 def make_builders(

@@ -1,0 +1,73 @@
+"""By what strategy passages are made, and who writes the summaries that some strategies need."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from include.lore.errors import ConfigurationError
+from include.lore.protocols import OnUsage, Splitter
+from include.lore.settings import Settings
+from include.lore.types import Strategy
+from include.lore.wiring.models import make_chat_model
+
+if TYPE_CHECKING:
+    from include.lore.ingest.strategy import Splitters, SummarySplitter
+    from include.lore.ingest.summarize import Summarizer
+
+__all__ = ["EXTRACTIVE", "make_splitters", "make_strategy", "make_summarizer"]
+
+EXTRACTIVE = "extractive"
+"""The summarizer that needs no language model."""
+
+
+def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | None = None) -> Summarizer:
+    """Who writes summaries: `name`, else the settings' summary model, else their chat model; nothing is called yet.
+
+    Raises ConfigurationError where none of them is set.
+    """
+    name = name or settings.summary_model or settings.chat_model
+    if name == EXTRACTIVE:
+        from include.lore.ingest.extractive import ExtractiveSummarizer
+
+        return ExtractiveSummarizer()
+    chat_model = make_chat_model(settings.model_copy(update={"chat_model": name}))
+    if chat_model is None:
+        raise ConfigurationError(
+            "No language model is set that could write summaries.",
+            remedy="Set LORE_SUMMARY_MODEL or LORE_CHAT_MODEL; or LORE_SUMMARY_MODEL=extractive, which needs no model.",
+        )
+    from include.lore.ingest.summarize import ModelSummarizer
+    from include.lore.ingest.summary_cache import SummaryCache
+
+    return ModelSummarizer(chat_model, SummaryCache(settings.cache_dir), on_usage=on_usage)
+
+
+def make_strategy(settings: Settings, strategy: Strategy) -> SummarySplitter | None:
+    """What makes the passages of a source that declares this strategy; None for the version's own splitter.
+
+    Raises ConfigurationError where it needs a model and none is set.
+    """
+    if strategy == "basic":
+        return None
+    from include.lore.ingest.strategy import SummarySplitter
+
+    return SummarySplitter(strategy, make_summarizer(settings))
+
+
+def make_splitters(settings: Settings, splitter: Splitter) -> Splitters:
+    """What makes the passages of a document by the strategy that its mark names; "" gives `splitter`.
+
+    Calling it raises ConfigurationError for a strategy that this Lore, or these settings, cannot give.
+    """
+    from include.lore.ingest.strategy import SummarySplitter, parse_strategy
+
+    @cache
+    def choose(name: str) -> Splitter:
+        if not name:
+            return splitter
+        named = parse_strategy(name)
+        summarizer = make_summarizer(settings, named.summarizer)
+        return SummarySplitter(named.strategy, summarizer, max_characters=named.max_characters)
+
+    return choose
