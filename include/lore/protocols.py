@@ -18,6 +18,7 @@ from include.lore.types import (
     IndexVersion,
     Message,
     Recipe,
+    Reranking,
     SourceState,
     Usage,
 )
@@ -33,6 +34,7 @@ OnUsage: TypeAlias = Callable[[Usage], None]
 __all__ = [
     "ChatModel",
     "Embedder",
+    "FallbackReranker",
     "Index",
     "Listable",
     "OnUsage",
@@ -268,6 +270,17 @@ class Reranker(Protocol):
 
     def rerank(self, query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
         """Order candidates by how well they answer, with new scores, and keep the best. No hits give none."""
+        ...
+
+
+@runtime_checkable
+class FallbackReranker(Reranker, Protocol):
+    """A reranker that costs something, with one behind it that does not; `name` is the first one's."""
+
+    def rank(
+        self, query: str, hits: Sequence[Hit], limit: int, *, refusal: str = "", on_usage: OnUsage | None = None
+    ) -> Reranking:
+        """As `rerank`, and by whom. A `refusal` says why nothing may be spent, and then the second one is asked."""
         ...
 
 

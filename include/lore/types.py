@@ -47,6 +47,7 @@ __all__ = [
     "Question",
     "Ranked",
     "Recipe",
+    "Reranking",
     "SourceState",
     "Strategy",
     "Trace",
@@ -331,6 +332,17 @@ class Ranked:
     found_at: int
     reranked_at: int | None
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """The best passages, best first; the name of the reranker that ordered them ("" for the order of the search); and
+    every fallback taken on the way there.
+    """
+
+    hits: tuple[Hit, ...]
+    reranker: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
