@@ -33,10 +33,24 @@ def make_hit(name: str, text: str, score: float = 1.0, **changes: object) -> Hit
 
 
 class MemoryIndex:
-    """Searches by cosine; records every search; a wording named in `failing` fails."""
+    """Searches by cosine, or by words without a vector; records every search and every page that is read.
 
-    def __init__(self, chunks: Sequence[Chunk], embedder: Embedder, failing: LoreError | None = None) -> None:
+    With `failing` every search fails, or only those of the wordings in `failing_wordings`.
+    """
+
+    def __init__(
+        self,
+        chunks: Sequence[Chunk],
+        embedder: Embedder,
+        failing: LoreError | None = None,
+        *,
+        failing_wordings: Sequence[str] = (),
+        pages: Sequence[Document] = (),
+    ) -> None:
         self.chunks = list(chunks)
+        self.pages: dict[str, Document | LoreError] = {page.id: page for page in pages}
+        self.read: list[str] = []
+        self._failing_wordings = failing_wordings
         self.searches: list[tuple[str, int, float, tuple[str, ...], tuple[str, ...]]] = []
         self.threads: set[str] = set()
         self.barrier: threading.Barrier | None = None
@@ -54,7 +68,7 @@ class MemoryIndex:
     def search(
         self,
         text: str,
-        vector: np.ndarray,
+        vector: np.ndarray | None,
         limit: int,
         alpha: float,
         sources: Sequence[str] = (),
@@ -64,8 +78,12 @@ class MemoryIndex:
         self.threads.add(threading.current_thread().name)
         if self.barrier:
             self.barrier.wait(timeout=5)
-        if self._failing:
+        if self._failing and (not self._failing_wordings or text in self._failing_wordings):
             raise self._failing
+        if vector is None:
+            words = set(text.lower().split())
+            found = [Hit(chunk, float(len(words & set(chunk.passage.lower().split())))) for chunk in self.chunks]
+            return sorted((hit for hit in found if hit.score), key=lambda hit: -hit.score)[:limit]
         hits = [
             Hit(chunk, float(row @ vector), vector_score=float(row @ vector), vector=row)
             for chunk, row in zip(self.chunks, self._vectors, strict=True)
@@ -74,7 +92,11 @@ class MemoryIndex:
         return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
     def document(self, document_id: str) -> Document | None:
-        return None
+        self.read.append(document_id)
+        page = self.pages.get(document_id)
+        if isinstance(page, LoreError):
+            raise page
+        return page
 
     def count(self, source_id: str | None = None) -> Counts:
         held = [chunk for chunk in self.chunks if source_id in (None, chunk.source_id)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
 from include.lore.errors import ModelError
-from include.lore.query.answer import SOURCES_CHARACTERS, quoted_answer, worth_quoting, written_answer
+from include.lore.query.answer import SOURCES_TOKENS, AnswerWriter, quoted_answer, worth_quoting
+from include.lore.query.passages import Passage
 from include.lore.query.quotes import QUOTE_CHARACTERS, cite, excerpt
 from include.lore.types import Message
 from tests.fakes import FakeChatModel
@@ -37,9 +39,22 @@ INJECTIONS = [
 ]
 
 
-def request(text: str, question: str = "Why?", **changes: object) -> list[Message]:
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
+
+
+def written(reply: str, model: FakeChatModel | None = None) -> Iterator[str] | None:
+    hit = make_hit("a", "Text.")
+    return writer(model or FakeChatModel(streamed=[reply])).write("Why?", [Passage(hit, (hit,))], NOW)
+
+
+def writer(model: FakeChatModel) -> AnswerWriter:
+    return AnswerWriter(model, context_tokens=None, seconds=30)
+
+
+def request(text: str, question: str = "Why?", *, state: str = "", **changes: object) -> list[Message]:
     model = FakeChatModel(streamed=["Yes [1]."])
-    pieces = written_answer(model, question, [make_hit("a", text, **changes)])
+    hit = make_hit("a", text, **changes)
+    pieces = writer(model).write(question, [Passage(hit, (hit,), state)], NOW)
     assert pieces is not None
     assert "".join(pieces) == "Yes [1]."
     return model.calls[0]
@@ -68,11 +83,11 @@ def test_instructions_and_sources_are_apart() -> None:
 
 
 def test_the_sources_fit_the_context() -> None:
-    assert len(request("word " * 90_000)[1].content) < SOURCES_CHARACTERS + 500
+    assert len(request("word " * 90_000)[1].content) < 3.5 * SOURCES_TOKENS + 500
 
 
 def test_an_endless_answer_is_stopped() -> None:
-    pieces = written_answer(FakeChatModel(streamed=["on and on " * 10_000]), "Why?", [make_hit("a", "Text.")])
+    pieces = written("on and on " * 10_000)
     assert pieces is not None
     taken: list[str] = []
     with pytest.raises(ModelError, match="did not stop"):
@@ -82,7 +97,7 @@ def test_an_endless_answer_is_stopped() -> None:
 
 def test_a_short_answer_is_not_taken_for_not_found() -> None:
     for reply in ("No.", "NOT", "Not found errors come from the proxy [1]."):
-        pieces = written_answer(FakeChatModel(streamed=[reply]), "Why?", [make_hit("a", "Text.")])
+        pieces = written(reply)
         assert pieces is not None
         assert "".join(pieces) == reply
 

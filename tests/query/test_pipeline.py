@@ -132,7 +132,7 @@ class TestWithChatModel:
         assert answer.trace.check.dropped_links == ("https://evil.com",)
         assert answer.trace.plan.wordings == tuple(PLAN["wordings"])
         assert (answer.trace.retrieved, answer.trace.candidates) == (12, 3)
-        assert set(answer.trace.seconds) == {"plan", "retrieve", "rerank", "answer", "total"}
+        assert set(answer.trace.seconds) == {"plan", "retrieve", "rerank", "join", "answer", "total"}
         assert answer.trace.models == {"embedder": "fake:words", "chat": "fake:chat"}
         assert answer.trace.notes == ()
 
@@ -223,7 +223,8 @@ class TestWithChatModel:
 
     def test_a_greeting_is_answered_without_search_citations_or_links(self) -> None:
         setup = Setup(
-            [{"question": "Thanks", "wordings": [], "route": "small_talk"}], ["You are welcome [1], see https://evil.com!"]
+            [{"question": "Thanks", "wordings": [], "route": "small_talk"}],
+            ["You are welcome [1], see https://evil.com!"],
         )
         answer = setup.ask(Question("Thanks a lot!"))
         assert answer.text == "You are welcome, see (link removed)!"
@@ -378,13 +379,3 @@ def test_an_absurdly_long_question_is_cut() -> None:
     answer = Setup().ask(Question("API key " * 5_000))
     assert len(answer.question.text) <= MAX_QUESTION_CHARACTERS
     assert "cut to its first 10,000 characters" in answer.trace.notes[0]
-
-
-def test_an_embedder_that_fails_says_what_to_do() -> None:
-    class Failing(FakeEmbedder):
-        def embed_query(self, text: str) -> object:  # type: ignore[override]
-            raise ModelError("No key.", remedy="Set LORE_OPENAI_API_KEY.")
-
-    pipeline = Pipeline(Setup().index, Failing(), None, None, alpha=0.5, retrieve_limit=9, rerank_limit=3)
-    with pytest.raises(ModelError, match="Set LORE_OPENAI_API_KEY"):
-        pipeline.ask(QUESTION)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
 
-from include.lore.errors import ModelError
+from include.lore.errors import ContextTooLongError, ModelError
 from include.lore.protocols import ChatModel, OnUsage
 from include.lore.query.citations import clean_quote
+from include.lore.query.deadlines import pieces_within
+from include.lore.query.passages import Passage
 from include.lore.query.prompts import load_prompt
 from include.lore.query.quotes import excerpt
-from include.lore.query.visible import visible
+from include.lore.query.sources import as_data, format_sources
+from include.lore.query.tokens import context_window, estimate_tokens
 from include.lore.query.words import content_words
 from include.lore.types import Chunk, Hit, Message
 
@@ -19,15 +24,19 @@ __all__ = [
     "NOTHING_FOUND",
     "NO_MODEL",
     "UNCITED",
+    "AnswerWriter",
     "late_verdict",
     "quoted_answer",
-    "small_talk",
     "worth_quoting",
-    "written_answer",
 ]
 
-SOURCES_CHARACTERS = 12_000
-"""How much of the sources' text the model is given, about 3,000 tokens; the passages share it evenly."""
+SOURCES_TOKENS = 4_000
+"""How much of the sources the model is given at most, as estimated: what it reads costs, in money and in time."""
+SMALLEST_BUDGET = 300
+ANSWER_TOKENS = 1_024
+"""What is left free in the model's context for its answer."""
+ESTIMATE_MARGIN = 0.8
+"""How much of what is left of the context is used: the estimate of tokens may be too low by as much."""
 ANSWER_CHARACTERS = 20_000
 """Where a model that does not stop is stopped."""
 QUOTED_PASSAGES = 3
@@ -47,37 +56,76 @@ UNCITED = "*This answer cites no source. Check it against the pages before you r
 _SENTINEL = "NOT_FOUND"
 _SENTINEL_START = re.compile(r"[\s*_`\"'>#.\[(]*(?:(?i:NOT_FOUND)|NOT ?FOUND)\b")
 _LATE_SENTINEL = re.compile(r"(?:^|\s)[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*$", re.IGNORECASE)
-_DELIMITER = re.compile(r"<(?=\s*/?\s*(?:sources?|question)\b)", re.IGNORECASE)
 
 
-def written_answer(
-    chat_model: ChatModel, question: str, passages: Sequence[Hit], *, on_usage: OnUsage | None = None
-) -> Iterator[str] | None:
-    """The model's answer piece by piece, unchecked; None when the model says that the sources do not answer.
+class AnswerWriter:
+    """Has a language model write answers. `context_tokens` is how much it reads and writes in all, None: by its name.
 
-    Raises ModelError, here or while the pieces are read.
+    Every call ends within `seconds`, or in a ModelError.
     """
-    messages = [Message("system", load_prompt("answer")), Message("user", _request(question, passages))]
-    pieces = _bounded(chat_model.stream(messages, on_usage=on_usage))
-    opening = ""
-    for piece in pieces:
-        opening += piece
-        if len(opening.lstrip(" \n*_`\"'>#.[(")) > len(_SENTINEL):
-            break
-    if _SENTINEL_START.match(opening):
-        return None
-    return _prepend(opening, pieces)
+
+    def __init__(self, chat_model: ChatModel, *, context_tokens: int | None, seconds: float) -> None:
+        self._chat_model = chat_model
+        self._window = context_window(chat_model.name, context_tokens)
+        self._seconds = seconds
+
+    def write(
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        now: datetime,
+        *,
+        on_usage: OnUsage | None = None,
+        on_note: Callable[[str], None] = lambda note: None,
+    ) -> Iterator[str] | None:
+        """The model's answer piece by piece, unchecked; None when the model says that the sources do not answer.
+
+        A model that finds the sources too long is asked once more with half of them, of which `on_note` is told.
+        Raises ModelError, here or while the pieces are read.
+        """
+        instructions = load_prompt("answer")
+        tokens = self._budget(instructions, question)
+        sources = format_sources(passages, tokens, now)
+        try:
+            return self._opened(instructions, _request(question, sources), on_usage)
+        except ContextTooLongError as error:
+            on_note(f"The sources were cut to half, because they were too long for the language model: {error}")
+            half = min(tokens, estimate_tokens(sources)) // 2
+            return self._opened(instructions, _request(question, format_sources(passages, half, now)), on_usage)
+
+    def small_talk(self, question: str, on_usage: OnUsage | None = None) -> Iterator[str]:
+        """The model's reply to a greeting, without sources. Raises ModelError while it is read."""
+        return self._stream(load_prompt("small_talk"), question, on_usage)
+
+    def _budget(self, instructions: str, question: str) -> int:
+        """How many tokens the sources may have."""
+        used = estimate_tokens(instructions) + 2 * estimate_tokens(question) + ANSWER_TOKENS
+        return max(SMALLEST_BUDGET, min(SOURCES_TOKENS, int((self._window - used) * ESTIMATE_MARGIN)))
+
+    def _opened(self, instructions: str, request: str, on_usage: OnUsage | None) -> Iterator[str] | None:
+        """The answer once its first words are there; None when they are the verdict that nothing answers."""
+        pieces = self._stream(instructions, request, on_usage)
+        opening = ""
+        for piece in pieces:
+            opening += piece
+            if len(opening.lstrip(" \n*_`\"'>#.[(")) > len(_SENTINEL):
+                break
+        if _SENTINEL_START.match(opening):
+            return None
+        return _prepend(opening, pieces)
+
+    def _stream(self, instructions: str, request: str, on_usage: OnUsage | None) -> Iterator[str]:
+        messages = [Message("system", instructions), Message("user", request)]
+        late = ModelError(
+            f"{self._chat_model.name} took longer than {self._seconds:g} s.", remedy="Raise LORE_ANSWER_SECONDS."
+        )
+        stream = partial(self._chat_model.stream, messages, on_usage=on_usage)
+        return _bounded(pieces_within(self._seconds, stream, late))
 
 
 def late_verdict(text: str) -> re.Match[str] | None:
     """The end of an answer where the model says, after other words, that the sources do not answer."""
     return _LATE_SENTINEL.search(text)
-
-
-def small_talk(chat_model: ChatModel, question: str, *, on_usage: OnUsage | None = None) -> Iterator[str]:
-    """The model's reply to a greeting, without sources. Raises ModelError while it is read."""
-    messages = [Message("system", load_prompt("small_talk")), Message("user", question)]
-    return _bounded(chat_model.stream(messages, on_usage=on_usage))
 
 
 def worth_quoting(question: str, passages: Sequence[Hit]) -> tuple[int, ...]:
@@ -104,23 +152,8 @@ def _place(chunk: Chunk) -> str:
     return re.sub(r"[*_\s]+", " ", place).strip() or chunk.document_id
 
 
-def _request(question: str, passages: Sequence[Hit]) -> str:
-    share = SOURCES_CHARACTERS // max(1, len(passages))
-    sources = "\n".join(_source(number, hit.chunk, share) for number, hit in enumerate(passages, start=1))
-    request = f"<sources>\n{sources}\n</sources>\n\n<question>\n{_as_data(question)}\n</question>"
-    return f"{request}\n\n{REMINDER}"
-
-
-def _source(number: int, chunk: Chunk, limit: int) -> str:
-    title = re.sub(r"[\s<>\"]+", " ", visible(" › ".join((chunk.title, *chunk.headings)))).strip()[:200]
-    dated = f' updated="{chunk.updated_at:%Y-%m-%d}"' if chunk.updated_at else ""
-    text = chunk.text if len(chunk.text) <= limit else chunk.text[:limit].rpartition(" ")[0] + " …"
-    return f'<source number="{number}" title="{title}"{dated}>\n{_as_data(text.strip())}\n</source>'
-
-
-def _as_data(text: str) -> str:
-    """Text in which nothing looks like the signs that sources are delimited with."""
-    return _DELIMITER.sub("‹", text)
+def _request(question: str, sources: str) -> str:
+    return f"{sources}\n\n<question>\n{as_data(question)}\n</question>\n\n{REMINDER}"
 
 
 def _bounded(pieces: Iterator[str]) -> Iterator[str]:

@@ -1,0 +1,74 @@
+"""How much a language model reads: context windows, and an estimate of the tokens of a text.
+
+The estimate needs no tokenizer of any vendor. ESTIMATE_DOC
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate, takewhile
+
+__all__ = ["context_window", "estimate_tokens", "shorten"]
+
+CHARACTERS_PER_TOKEN = 3.5
+WIDE_CHARACTERS_PER_TOKEN = 1.5
+SMALLEST_WINDOW = 8_192
+"""What is assumed of a model that is not in the table."""
+WINDOWS = (
+    (r"gpt-4\.1", 1_000_000),
+    (r"gemini", 1_000_000),
+    (r"gpt-5", 400_000),
+    (r"claude|(?:^|[:/.-])o[1-9](?:-|$)", 200_000),
+    (r"gpt-4o|gpt-4-turbo|chatgpt|command-(?:r|a)|llama-?(?:3\.[1-9]|4)|mistral-(?:large|medium|small)", 128_000),
+    (r"gpt-3\.5", 16_000),
+)
+"""By name, the first that is found in it; rounded down, as the vendors' model pages give them in November 2026."""
+OLLAMA_WINDOW = 4_096
+"""Ollama's own default, whatever the model could read: it cuts the request silently."""
+
+_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_SENTENCE_END = re.compile(r"[.!?:;][\"')\]*_`]*(?=\s)|[。！？]|\n")
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+
+
+def context_window(model: str, configured: int | None = None) -> int:
+    """The tokens that a chat model, by its "provider:name", reads and writes: as configured, by the table, or 8,192."""
+    if configured:
+        return configured
+    if model.startswith("ollama:"):
+        return OLLAMA_WINDOW
+    return next((window for name, window in WINDOWS if re.search(name, model.lower())), SMALLEST_WINDOW)
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a text is, rounded up."""
+    wide = 0 if text.isascii() else sum(1 for _ in _WIDE.finditer(text))
+    return -int(-((len(text) - wide) / CHARACTERS_PER_TOKEN + wide / WIDE_CHARACTERS_PER_TOKEN) // 1)
+
+
+def shorten(text: str, tokens: int) -> str:
+    """The beginning of a text of about so many tokens, ended at a paragraph, else a sentence or line, else a word.
+
+    "…" stands where it was cut; a code block that was cut is closed.
+    """
+    if estimate_tokens(text) <= tokens:
+        return text
+    limit = _characters(text, tokens)
+    cut = text[:limit]
+    ends = [match.start() for match in _PARAGRAPH_END.finditer(cut)]
+    if not ends or ends[-1] < limit // 2:
+        ends = [match.end() for match in _SENTENCE_END.finditer(cut)]
+    if not ends or ends[-1] < limit // 2:
+        ends = [cut.rfind(" ")] if " " in cut else [limit]
+    cut = cut[: ends[-1]].rstrip()
+    fences = _FENCE.findall(cut)
+    return f"{cut}\n…\n{fences[-1]}" if len(fences) % 2 else f"{cut} …"
+
+
+def _characters(text: str, tokens: int) -> int:
+    """How many characters from the start are about so many tokens."""
+    if text.isascii():
+        return int(tokens * CHARACTERS_PER_TOKEN)
+    weights = (1 / (WIDE_CHARACTERS_PER_TOKEN if _WIDE.match(sign) else CHARACTERS_PER_TOKEN) for sign in text)
+    return sum(1 for _ in takewhile(lambda used: used <= tokens, accumulate(weights)))

@@ -1,0 +1,111 @@
+"""What leaves as the answer to a question, piece by piece and checked: written, quoted, or that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from include.lore.errors import ModelError
+from include.lore.protocols import ChatModel
+from include.lore.query import answer as answering
+from include.lore.query.answer import AnswerWriter
+from include.lore.query.citations import AnswerCheck
+from include.lore.query.prompts import prompt_version
+from include.lore.query.relevance import irrelevant
+from include.lore.query.run import Run
+
+__all__ = ["Writing"]
+
+
+class Writing:
+    """The last stage of the journey. What it has to say besides the answer's text goes into the run."""
+
+    def __init__(self, chat_model: ChatModel | None, *, context_tokens: int | None, seconds: float) -> None:
+        self._writer = (
+            AnswerWriter(chat_model, context_tokens=context_tokens, seconds=seconds) if chat_model is not None else None
+        )
+
+    def pieces(self, run: Run) -> Iterator[str]:
+        """The checked pieces of the answer; some may be empty."""
+        if not run.plan.search and self._writer:
+            yield from self._small_talk(run, self._writer)
+        elif not run.sources and run.index.count().chunks == 0:
+            yield from _not_found(run, answering.EMPTY_INDEX)
+        elif irrelevant(run.plan.question, run.passages):
+            run.notes.append("Nothing that was found has to do with the question.")
+            yield from _not_found(run, answering.NOTHING_FOUND)
+        elif self._writer:
+            yield from self._write(run, self._writer)
+        else:
+            yield f"{answering.NO_MODEL}\n\n"
+            yield from _quote(run)
+
+    def _small_talk(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
+        check = AnswerCheck(())
+        run.prompts["small_talk"] = prompt_version("small_talk")
+        try:
+            for piece in writer.small_talk(run.plan.question, run.on_usage("answer")):
+                yield check.feed(piece)
+        except ModelError as error:
+            run.notes.append(f"The language model failed: {error}")
+            yield check.finish() or "Ask me something, and I will look it up."
+        else:
+            yield check.finish()
+        run.check = check.result
+
+    def _write(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
+        check = AnswerCheck(run.passages)
+        run.prompts["answer"] = prompt_version("answer")
+        try:
+            pieces = writer.write(
+                run.plan.question, run.sources, run.now, on_usage=run.on_usage("answer"), on_note=run.notes.append
+            )
+            if pieces is None:
+                run.notes.append("The language model found no answer in the passages.")
+                yield from _not_found(run, answering.NOTHING_FOUND)
+                return
+            for piece in pieces:
+                yield check.feed(piece)
+            rest = check.finish()
+            if not "".join([*run.text, rest]).strip():
+                raise ModelError("Nothing that may be shown came from it.")
+        except ModelError as error:
+            run.notes.append(f"The answer quotes the passages, because the language model failed: {error}")
+            yield check.finish()
+            lead = "*The language model failed here" if run.text else "*The language model failed"
+            yield ("\n\n" if run.text else "") + f"{lead}, so these are the best passages, word for word.*\n\n"
+            run.check = check.result
+            yield from _quote(run)
+            return
+        run.check = check.result
+        if run.check.kept_citations:
+            yield rest
+        else:
+            yield from _uncited(run, rest)
+
+
+def _not_found(run: Run, sentence: str) -> Iterator[str]:
+    run.found = False
+    run.nearest = run.nearest_pages()
+    yield sentence
+
+
+def _uncited(run: Run, rest: str) -> Iterator[str]:
+    """The end of an answer without citations: a warning, or "not found" where the model ends with that verdict."""
+    verdict = answering.late_verdict("".join([*run.text, rest]))
+    if verdict:
+        run.notes.append("The language model found no answer in the passages.")
+        yield rest[: max(0, len(rest) - len(verdict[0]))].rstrip()
+        yield "\n\n"
+        yield from _not_found(run, answering.NOTHING_FOUND)
+        return
+    yield rest
+    run.notes.append("The answer cites no source.")
+    run.nearest = run.nearest_pages()
+    yield f"\n\n{answering.UNCITED}"
+
+
+def _quote(run: Run) -> Iterator[str]:
+    numbers = answering.worth_quoting(run.plan.question, run.passages)
+    run.check = replace(run.check, kept_citations=tuple(sorted({*run.check.kept_citations, *numbers})))
+    yield answering.quoted_answer(run.plan.question, run.passages, numbers)
