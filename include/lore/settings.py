@@ -105,6 +105,13 @@ class Settings(BaseModel):
     alpha: float = Field(0.5, ge=0, le=1, description="Weight of vector against keyword in hybrid search")
     retrieve_limit: int = Field(100, gt=0, description="Chunks taken for each wording")
     rerank_limit: int = Field(8, gt=0, description="Passages that the answer is written from")
+    context_tokens: int | None = Field(
+        None, ge=1_000, description="Tokens that the chat model reads and writes in all; default by its name"
+    )
+    plan_seconds: float = Field(30.0, gt=0, le=86_400, description="Limit of planning a question")
+    search_seconds: float = Field(30.0, gt=0, le=86_400, description="Limit of embedding and searching its wordings")
+    rerank_seconds: float = Field(15.0, gt=0, le=86_400, description="Limit of reranking")
+    answer_seconds: float = Field(180.0, gt=0, le=86_400, description="Limit of writing the answer to its end")
     redact: Literal["secrets", "secrets+contacts", "none"] = Field(
         "secrets",
         description="What is taken out of documents: secrets, also people's addresses and numbers, or nothing",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from include.lore.declarations import Declaration
 from include.lore.ingest.sync import Sync
 from include.lore.protocols import Embedder, Index, Recorder, Store
-from include.lore.query.pipeline import Pipeline
+from include.lore.query.pipeline import Deadlines, Pipeline
 from include.lore.settings import Settings
 from include.lore.wiring.models import make_chat_model, make_embedder, make_reranker
 from include.lore.wiring.sources import make_source
@@ -123,5 +123,9 @@ def make_pipeline(
         alpha=settings.alpha,
         retrieve_limit=settings.retrieve_limit,
         rerank_limit=settings.rerank_limit,
+        context_tokens=settings.context_tokens,
+        deadlines=Deadlines(
+            settings.plan_seconds, settings.search_seconds, settings.rerank_seconds, settings.answer_seconds
+        ),
         recorder=recorder,
     )
