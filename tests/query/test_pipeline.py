@@ -142,6 +142,15 @@ class TestWithChatModel:
         assert setup.chat is not None
         assert len(setup.chat.calls) == 2
 
+    def test_a_plan_that_is_given_is_not_made_again(self) -> None:
+        setup = Setup(streamed=["Press the button [1]."])
+        plan = Plan("API key rotation", ("rotate the API key",))
+        answer = setup.pipeline.ask(Question("And that?"), plan=plan)
+        assert answer.trace.plan == plan
+        assert [text for text, *_ in setup.index.searches] == ["rotate the API key"]
+        assert setup.chat and len(setup.chat.calls) == 1
+        assert "plan" not in answer.trace.prompts
+
     def test_streams_typed_events_whose_pieces_are_the_text(self) -> None:
         setup = Setup([PLAN], ["Go to Settings and rotate it [1]. The old one works for a day [1].\n\nDone [1]."])
         events: list[Event] = list(setup.pipeline.stream(QUESTION))

@@ -89,16 +89,19 @@ class Pipeline:
             pass
         return list(run.passages)
 
-    def ask(self, question: Question) -> Answer:
-        """Answer a question. Raises ConfigurationError when it is empty, StoreError when the index cannot be read."""
+    def ask(self, question: Question, *, plan: Plan | None = None) -> Answer:
+        """Answer a question, by a plan that is made already if one is given.
+
+        Raises ConfigurationError when it is empty, StoreError when the index cannot be read.
+        """
         answer: Answer | None = None
-        for event in self.stream(question):
+        for event in self.stream(question, plan=plan):
             if isinstance(event, Answered):
                 answer = event.answer
         assert answer is not None  # noqa: S101  a stream ends with Answered or raises
         return answer
 
-    def stream(self, question: Question) -> Iterator[Event]:
+    def stream(self, question: Question, *, plan: Plan | None = None) -> Iterator[Event]:
         """What happens while a question is answered; the last event is Answered. Raises as `ask` does.
 
         The answer is recorded before that event, also one that found nothing or was written without the model that
@@ -108,16 +111,19 @@ class Pipeline:
         run = self._run(question, Plan(question.text, (question.text,)))
         run.version = run.index.version()
         run.notes.extend(notes)
-        return self._stream(run)
+        return self._stream(run, plan)
 
     def _run(self, question: Question, plan: Plan) -> Run:
         parts = {"embedder": self._embedder, "reranker": self._reranker, "chat": self._chat_model}
         models = {role: part.name for role, part in parts.items() if part is not None}
         return Run(question, models, plan, self._index.snapshot())
 
-    def _stream(self, run: Run) -> Iterator[Event]:
+    def _stream(self, run: Run, plan: Plan | None) -> Iterator[Event]:
         started = perf_counter()
-        self._plan(run)
+        if plan is None:
+            self._plan(run)
+        else:
+            run.plan = plan
         run.seconds["plan"] = perf_counter() - started
         yield Planned(run.plan)
         if run.plan.search:
