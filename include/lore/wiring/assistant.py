@@ -1,0 +1,35 @@
+"""What the planning of a question is told beside it: the global context, and which sources there are to name."""
+
+from __future__ import annotations
+
+from include.lore.declarations import load_assistant, load_declarations
+from include.lore.protocols import Embedder
+from include.lore.query.context import GlobalContext
+from include.lore.query.filters import KnownSource
+from include.lore.settings import Settings
+
+__all__ = ["known_sources", "make_context"]
+
+
+def make_context(settings: Settings, embedder: Embedder) -> GlobalContext | None:
+    """The global context of `settings.assistant`, or None where there is no such file. Raises DeclarationError."""
+    assistant = load_assistant(settings.assistant)
+    if assistant is None:
+        return None
+    return GlobalContext(assistant.name, assistant.context, embedder, file=settings.assistant.name)
+
+
+def known_sources(settings: Settings) -> tuple[KnownSource, ...]:
+    """The declared sources; a broken declaration, or no folder of them, only leaves less to be named."""
+    if not settings.sources_dir.is_dir():
+        return ()
+    return tuple(
+        KnownSource(
+            declaration.id,
+            declaration.kind,
+            declaration.title,
+            channels=tuple(name.removeprefix("#") for name in getattr(declaration, "channels", ())),
+            audiences=declaration.audiences,
+        )
+        for declaration in load_declarations(settings.sources_dir).valid
+    )
