@@ -16,7 +16,10 @@ from include.lore import doctor
 from include.lore.errors import ModelError, StoreError
 from include.lore.settings import load_settings
 from include.lore.types import Counts, SourceState
+from include.lore.wiring import make_chat_model, make_reranker
 from tests.fakes import FakeChatModel, FakeEmbedder
+from tests.servers.cohere import CohereServer
+from tests.servers.cohere import error as cohere_error
 
 
 class Store:
@@ -78,6 +81,27 @@ def test_chat_model() -> None:
     assert doctor.check_chat_model(FakeChatModel(streamed=[" "])).status == "problem"  # type: ignore[arg-type]
     with pytest.raises(ModelError):
         doctor.check_chat_model(FakeChatModel(streamed=[ModelError("refused")]))  # type: ignore[arg-type]
+
+
+def test_the_reranker_that_fails_is_not_hidden_by_the_one_behind_it() -> None:
+    with CohereServer() as server:
+        environ = {"LORE_COHERE_API_KEY": "co-very-secret", "LORE_COHERE_BASE_URL": server.base_url}
+        reranker = make_reranker(load_settings(environ), FakeEmbedder())
+        assert doctor.check_reranker(reranker, FakeEmbedder()).detail == "cohere:rerank-v4.0-pro"
+        server.faults.append(cohere_error(401, "invalid api token"))
+        finding = doctor.check_reranker(reranker, FakeEmbedder())
+    assert finding.status == "problem"
+    assert "local:" in finding.detail
+    assert "LORE_COHERE_API_KEY" in finding.remedy
+
+
+def test_a_package_or_key_that_the_chat_model_lacks_is_named() -> None:
+    def look(model: str, key: str = "") -> doctor.Finding:
+        environ = {"LORE_CHAT_MODEL": model, "LORE_CHAT_API_KEY": key}
+        return doctor._guarded("chat model", lambda: doctor.check_chat_model(make_chat_model(load_settings(environ))))
+
+    assert look("mistralai:tiny", "k").remedy == "Run: pip install langchain-mistralai"
+    assert "LORE_OPENAI_API_KEY" in look("openai:gpt-4.1-mini").remedy
 
 
 def test_staging_is_written_to_and_left_as_it_was(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 from uuid import uuid4
 
 from include.lore.declarations import load_declarations
-from include.lore.errors import LoreError
-from include.lore.protocols import ChatModel, Embedder, Reranker, Store
+from include.lore.errors import LoreError, ModelError
+from include.lore.protocols import ChatModel, Embedder, FallbackReranker, Reranker, Store
 from include.lore.settings import Settings, load_settings
 from include.lore.types import Chunk, Hit, Message
 
@@ -191,9 +191,11 @@ def check_embedder(embedder: Embedder) -> Finding:
 
 
 def check_reranker(reranker: Reranker | None, embedder: Embedder) -> Finding:
-    """Does the reranker order two passages?"""
+    """Does the reranker order two passages? One that would be fallen back on must not hide that the first fails."""
     if reranker is None:
         return Finding("reranker", "skipped", "none is set")
+    if isinstance(reranker, FallbackReranker):
+        return _first_of(reranker, embedder)
     texts = ("Paris is the capital of France.", "Bread is made from flour.")
     vectors = embedder.embed_documents(texts)
     query = embedder.embed_query("capital of France")
@@ -204,6 +206,17 @@ def check_reranker(reranker: Reranker | None, embedder: Embedder) -> Finding:
     if len(reranker.rerank("capital of France", hits, 2)) != 2:
         return Finding("reranker", "problem", f"{reranker.name} lost a passage", "Set LORE_RERANKER to local.")
     return Finding("reranker", "ok", reranker.name)
+
+
+def _first_of(reranker: FallbackReranker, embedder: Embedder) -> Finding:
+    """The finding on the first of several; where it fails, the next one takes its place in each question."""
+    first, then = reranker.parts[:2]
+    try:
+        return check_reranker(first, embedder)
+    except ModelError as error:
+        return Finding(
+            "reranker", "problem", f"{error.message} {then.name} takes its place.", error.remedy or "Try again later."
+        )
 
 
 def check_chat_model(chat_model: ChatModel | None) -> Finding:

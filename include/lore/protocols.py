@@ -17,6 +17,7 @@ from include.lore.types import (
     Hit,
     IndexVersion,
     Message,
+    Outline,
     Recipe,
     Reranking,
     SourceState,
@@ -208,6 +209,10 @@ class Store(Index, Protocol):
         """Stream the converted documents, in no particular order; with `ids`, those of them that are kept."""
         ...
 
+    def outlines(self, source_id: str) -> Iterator[Outline]:
+        """Stream a source's kept documents without their texts, in no particular order, however long these are."""
+        ...
+
     def state(self, source_id: str) -> SourceState | None:
         """What is remembered of the source's last sync."""
         ...
@@ -276,6 +281,11 @@ class Reranker(Protocol):
 @runtime_checkable
 class FallbackReranker(Reranker, Protocol):
     """A reranker that costs something, with one behind it that does not; `name` is the first one's."""
+
+    @property
+    def parts(self) -> Sequence[Reranker]:
+        """The rerankers in the order in which they are asked."""
+        ...
 
     def rank(
         self, query: str, hits: Sequence[Hit], limit: int, *, refusal: str = "", on_usage: OnUsage | None = None

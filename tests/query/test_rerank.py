@@ -25,6 +25,8 @@ class Backwards:
 
 
 class Chain(Backwards):
+    parts = ()
+
     def rank(
         self, query: str, hits: Sequence[Hit], limit: int, *, refusal: str = "", on_usage: object = None
     ) -> Reranking:

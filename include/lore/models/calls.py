@@ -50,6 +50,7 @@ class Calls:
     explain: Callable[[Exception], LoreError]
     limiter: Limiter = field(default_factory=lambda: Limiter(8))
     breaker: CircuitBreaker | None = None
+    timeout_setting: str = "LORE_TIMEOUT_SECONDS"
 
     def run(self, call: Callable[[], Awaitable[T]], *, patient: bool = False) -> T:
         """What the call gives. A patient one has `timeout` seconds for each try and waits up to two minutes between.
@@ -153,7 +154,7 @@ class _Tries:
         if self._timeout.expired():
             raise ModelError(
                 f"{self._calls.name} did not finish in {self._calls.timeout:g} s.",
-                remedy="Raise LORE_TIMEOUT_SECONDS for a slow model.",
+                remedy=f"Raise {self._calls.timeout_setting} for a slow model.",
                 retryable=True,
             ) from None
         failure = self._calls.explain(error)

@@ -28,6 +28,7 @@ MAX_TOKENS_PER_DOCUMENT = 1024
 MAX_CHARACTERS = 8 * MAX_TOKENS_PER_DOCUMENT
 """What is sent of a passage; the service itself cuts to the tokens."""
 MAX_DOCUMENTS = 1000
+TIMEOUT_SETTING = "LORE_RERANKER_TIMEOUT_SECONDS"
 DOCUMENTS_A_SEARCH = 100
 """One search of Cohere's price list ranks so many documents."""
 
@@ -63,7 +64,9 @@ class CohereReranker:
         self._base_url = base_url or DEFAULT_BASE_URL
         self._timeout = timeout
         self._prices = prices
-        self._calls = Calls(self.name, timeout, max_retries, self._failure, limiter or Limiter(8), breaker)
+        self._calls = Calls(
+            self.name, timeout, max_retries, self._failure, limiter or Limiter(8), breaker, TIMEOUT_SETTING
+        )
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], limit: int, *, on_usage: OnUsage | None = None) -> list[Hit]:

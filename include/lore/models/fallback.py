@@ -26,6 +26,7 @@ class RerankerChain:
 
     def __init__(self, first: _Paid, then: Reranker) -> None:
         self.name = first.name
+        self.parts: tuple[Reranker, ...] = (first, then)
         self._first = first
         self._then = then
 

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from include.lore.errors import ConfigurationError
-from include.lore.protocols import ChatModel, Embedder, Reranker
+from include.lore.protocols import ChatModel, Embedder, OnUsage, Prices, Reranker
+from include.lore.query.budget import Budget
 from include.lore.settings import Settings
 from include.lore.wiring.secrets import secret
 
-__all__ = ["make_chat_model", "make_embedder", "make_reranker"]
+if TYPE_CHECKING:
+    from include.lore.models.cohere import CohereReranker
+    from include.lore.models.limiter import Limiter
+
+__all__ = ["make_budget", "make_chat_model", "make_embedder", "make_prices", "make_reranker"]
 
 DEFAULT_COHERE_MODEL = "rerank-v4.0-pro"
 
 
-def make_embedder(settings: Settings) -> Embedder:
-    """The embedder that `settings.embedder` names; it loads its weights on first use."""
+@cache
+def _limiter(size: int) -> Limiter:
+    """One for the process: what is limited is how many calls it makes at once, whatever they are for."""
+    from include.lore.models.limiter import Limiter
+
+    return Limiter(size)
+
+
+@cache
+def _prices(own: Path | None) -> Prices:
+    from include.lore.models.prices import load_prices
+
+    return load_prices(own)
+
+
+def make_prices(settings: Settings) -> Prices:
+    """The price list, behind the entries of `settings.prices`."""
+    return _prices(settings.prices)
+
+
+def make_budget(settings: Settings, spent_since: Callable[[datetime], float] | None = None) -> Budget:
+    """What may be spent on models; `spent_since` sums what the records say."""
+    return Budget(
+        make_prices(settings),
+        per_day=settings.budget_per_day,
+        per_question=settings.budget_per_question,
+        answer_model=settings.chat_model,
+        spent_since=spent_since,
+    )
+
+
+def make_embedder(settings: Settings, *, on_usage: OnUsage | None = None) -> Embedder:
+    """The embedder that `settings.embedder` names; it loads its weights on first use. `on_usage` is told what each
+    call of a remote one took.
+    """
     provider, _, model = settings.embedder.partition(":")
     if provider == "local" and not model:
         from include.lore.models.local import LocalEmbedder
@@ -29,6 +73,9 @@ def make_embedder(settings: Settings) -> Embedder:
             dimensions=settings.embedding_dimensions,
             timeout=settings.timeout_seconds,
             max_retries=settings.max_retries,
+            prices=make_prices(settings),
+            limiter=_limiter(settings.max_concurrency),
+            on_usage=on_usage,
         )
     raise ConfigurationError(
         f"Unknown embedder {settings.embedder!r}.", remedy='Set LORE_EMBEDDER to "local" or "openai:MODEL".'
@@ -36,29 +83,39 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def make_reranker(settings: Settings, embedder: Embedder) -> Reranker | None:
-    """The reranker that `settings.reranker` names, or None for "none"."""
+    """The reranker that `settings.reranker` names, with the local one behind it where it is a remote one; None for
+    "none".
+    """
     provider, _, model = settings.reranker.partition(":")
     if provider == "auto" and not model:
         provider, model = ("cohere", DEFAULT_COHERE_MODEL) if settings.cohere_api_key else ("local", "")
     if provider == "none" and not model:
         return None
-    if provider == "local" and not model:
-        from include.lore.models.local_reranker import LocalReranker
-
-        return LocalReranker(embedder)
-    if provider == "cohere" and model:
-        from include.lore.models.cohere import CohereReranker
-
-        return CohereReranker(
-            model,
-            api_key=secret(settings.cohere_api_key),
-            base_url=settings.cohere_base_url,
-            timeout=settings.timeout_seconds,
-            max_retries=settings.max_retries,
+    if (provider == "cohere") != bool(model) or provider not in ("local", "cohere"):
+        raise ConfigurationError(
+            f"Unknown reranker {settings.reranker!r}.",
+            remedy='Set LORE_RERANKER to "auto", "local", "cohere:MODEL" or "none".',
         )
-    raise ConfigurationError(
-        f"Unknown reranker {settings.reranker!r}.",
-        remedy='Set LORE_RERANKER to "auto", "local", "cohere:MODEL" or "none".',
+    from include.lore.models.fallback import RerankerChain
+    from include.lore.models.local_reranker import LocalReranker
+
+    local = LocalReranker(embedder)
+    return RerankerChain(_cohere(settings, model), local) if model else local
+
+
+def _cohere(settings: Settings, model: str) -> CohereReranker:
+    from include.lore.models.breaker import CircuitBreaker
+    from include.lore.models.cohere import CohereReranker
+
+    return CohereReranker(
+        model,
+        api_key=secret(settings.cohere_api_key),
+        base_url=settings.cohere_base_url,
+        timeout=min(settings.reranker_timeout_seconds, settings.timeout_seconds),
+        max_retries=settings.max_retries,
+        prices=make_prices(settings),
+        limiter=_limiter(settings.max_concurrency),
+        breaker=CircuitBreaker(),
     )
 
 
@@ -66,12 +123,26 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
     """The chat model that `settings.chat_model` names, or None where none is set."""
     if not settings.chat_model:
         return None
+    from include.lore.models.breaker import CircuitBreaker
     from include.lore.models.chat import LangChainChatModel
 
+    api_key, base_url = _chat_access(settings)
     return LangChainChatModel(
         settings.chat_model,
-        api_key=secret(settings.openai_api_key),
-        base_url=settings.openai_base_url,
+        api_key=api_key,
+        base_url=base_url,
         timeout=settings.timeout_seconds,
         max_retries=settings.max_retries,
+        max_tokens=settings.max_output_tokens,
+        prices=make_prices(settings),
+        limiter=_limiter(settings.max_concurrency),
+        breaker=CircuitBreaker(),
     )
+
+
+def _chat_access(settings: Settings) -> tuple[str | None, str | None]:
+    """Key and address of the chat model. OpenAI's own key goes to OpenAI's own address only, as that is set."""
+    api_key, base_url = secret(settings.chat_api_key), settings.chat_base_url
+    if settings.chat_model.startswith("openai:") and not base_url:
+        return api_key or secret(settings.openai_api_key), settings.openai_base_url
+    return api_key, base_url
