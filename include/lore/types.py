@@ -43,6 +43,7 @@ __all__ = [
     "Hit",
     "IndexVersion",
     "Message",
+    "Outline",
     "Plan",
     "Question",
     "Ranked",
@@ -152,6 +153,17 @@ class Entry:
     fingerprint: str
     chunks: tuple[Chunk, ...]
     vectors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A kept document without its text: what the documents of a source are told apart and compared by."""
+
+    id: str
+    url: str
+    title: str
+    audiences: tuple[str, ...]
+    metadata: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

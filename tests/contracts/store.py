@@ -22,7 +22,7 @@ import pytest
 
 from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
 from include.lore.protocols import Store, Versions
-from include.lore.types import PUBLIC, Chunk, Counts, Entry, Failure, Hit, Recipe, SourceState
+from include.lore.types import PUBLIC, Chunk, Counts, Entry, Failure, Hit, Outline, Recipe, SourceState
 from tests.fakes import FakeEmbedder, make_document
 
 DIMENSIONS = 64
@@ -225,6 +225,30 @@ class StoreContract:
         assert list(store.documents("theirs")) == [theirs.document]
         assert store.delete("mine", ["theirs:a"]) == 0
         assert store.count() == Counts(2, 3, 3)
+
+    def test_outlines_are_all_documents_of_a_source_without_their_texts(self, store: Store) -> None:
+        assert list(store.outlines("fake")) == []
+        a = make_entry("a", ["text"], metadata={"labels": ["ä", 1, None]}, audiences=("staff", "public"))
+        b = make_entry("b", ["text"], url="", title="")
+        store.replace([a, b, make_entry("a", ["text"], source_id="other")])
+        documents = (a.document, b.document)
+        expected = [Outline(one.id, one.url, one.title, one.audiences, one.metadata) for one in documents]
+        assert sorted(store.outlines("fake"), key=lambda outline: outline.id) == expected
+
+    def test_a_document_can_be_without_chunks_for_a_time(self, store: Store) -> None:
+        shown = make_entry("a", ["lantern one", "lantern two"], fingerprint="1")
+        nothing = np.zeros((0, DIMENSIONS), dtype=np.float32)
+        metadata = {"duplicate_of": "fake:b"}
+        hidden = Entry(replace(shown.document, metadata=metadata), "1~", (), nothing)
+        other = make_entry("b", ["beacon"])
+        store.replace([shown, other])
+        for _ in range(2):
+            store.replace([hidden])
+            held(store, [hidden, other])
+            assert texts(store.search("lantern", None, 5, 0.0)) == []
+            store.replace([shown])
+            held(store, [shown, other])
+            assert set(texts(store.search("lantern", None, 5, 0.0))) == {"lantern one", "lantern two"}
 
     def test_only_known_hashes_have_vectors(self, store: Store) -> None:
         entry = make_entry("a", ["one", "two"])

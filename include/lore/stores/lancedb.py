@@ -20,7 +20,7 @@ from include.lore.stores.lance_index import optimize, optimize_chunks
 from include.lore.stores.lance_search import search, visible
 from include.lore.stores.lance_tables import NOT_BLANK, remove_chunks, replace_chunks, select, sweep, upsert
 from include.lore.stores.manifest import Manifest
-from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Recipe, SourceState
+from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Outline, Recipe, SourceState
 
 if TYPE_CHECKING:
     from include.lore.stores.lance_folder import Table
@@ -191,6 +191,15 @@ class LanceStore:
                     tables.documents, schema.DOCUMENT_COLUMNS, f"{where} AND {of_these}" if where else of_these
                 )
             yield from schema.to_documents(rows)
+
+    def outlines(self, source_id: str) -> Iterator[Outline]:
+        """See `Store.outlines`. One read of the columns that are wanted: some 600 bytes a document."""
+        tables = self._tables()
+        if tables is None:
+            return
+        with self._folder.errors("read"):
+            rows = select(tables.documents, schema.OUTLINE_COLUMNS, schema.is_in("source_id", [source_id]))
+        yield from schema.to_outlines(rows)
 
     def state(self, source_id: str) -> SourceState | None:
         """See `Store.state`."""

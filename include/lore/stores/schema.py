@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from include.lore.errors import StoreError
-from include.lore.types import Chunk, Document, Entry, Failure, SourceState
+from include.lore.types import Chunk, Document, Entry, Failure, Outline, SourceState
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +37,9 @@ CHUNK_COLUMNS = (
 )
 """What a `Chunk` is made of; `keywords`, `content_hash` and `vector` are stored beside it."""
 
+OUTLINE_COLUMNS = ("id", "url", "title", "audiences", "metadata")
+"""What an `Outline` is made of."""
+
 DOCUMENT_COLUMNS = ("id", "source_id", "url", "title", "text", "format", "updated_at", "metadata", "audiences")
 
 CHUNK_INDEXES = {
@@ -50,6 +53,8 @@ CHUNK_INDEXES = {
 DOCUMENT_INDEXES = {"id": "many"}
 MARK_INDEXES = {"id": "many"}
 """Column → how it is indexed: by word, by one of a list, or by value, of which there are few or many."""
+
+ROWS_AT_ONCE = 1024
 
 Item = TypeVar("Item")
 
@@ -211,6 +216,14 @@ def to_documents(table: pa.Table) -> list[Document]:
         )
         for row in table.select(DOCUMENT_COLUMNS).to_pylist()
     ]
+
+
+def to_outlines(table: pa.Table) -> Iterator[Outline]:
+    """The outlines of rows that have at least `OUTLINE_COLUMNS`."""
+    for batch in table.select(OUTLINE_COLUMNS).to_batches(max_chunksize=ROWS_AT_ONCE):
+        for row in batch.to_pylist():
+            own = {"metadata": json.loads(row["metadata"]), "audiences": tuple(row["audiences"])}
+            yield Outline(**row | own)
 
 
 def to_chunks(table: pa.Table) -> list[Chunk]:

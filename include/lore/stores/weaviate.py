@@ -26,16 +26,18 @@ from include.lore.stores.weaviate_rows import Refused, by_ids, report
 from include.lore.stores.weaviate_schema import (
     CHUNK_PROPERTIES,
     DOCUMENT_PROPERTIES,
+    OUTLINE_PROPERTIES,
     SCHEMA_NUMBER,
     Shape,
     document_properties,
     key_of,
     to_chunk,
     to_document,
+    to_outline,
 )
 from include.lore.stores.weaviate_search import search
 from include.lore.stores.weaviate_write import remove_chunks, remove_documents, replace_chunks, replace_documents
-from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Recipe, SourceState
+from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Outline, Recipe, SourceState
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -203,6 +205,13 @@ class WeaviateStore:
             with self._errors("read"):
                 found = [to_document(row.properties) for row in by_ids(held.documents, page, DOCUMENT_PROPERTIES)]
             yield from (one for one in found if source_id is None or one.source_id == clean(source_id))
+
+    def outlines(self, source_id: str) -> Iterator[Outline]:
+        """See `Store.outlines`."""
+        with self._errors("read"):
+            held = self._read()
+            rows = weaviate_read.source_rows(held.documents, source_id, OUTLINE_PROPERTIES) if held else ()
+            yield from (to_outline(row.properties) for row in rows)
 
     def state(self, source_id: str) -> SourceState | None:
         """See `Store.state`."""

@@ -13,6 +13,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from include.lore.stores.schema import (
     CHUNK_COLUMNS,
     DOCUMENT_COLUMNS,
+    OUTLINE_COLUMNS,
     chunk_values,
     clean,
     document_values,
@@ -20,7 +21,7 @@ from include.lore.stores.schema import (
     utc,
 )
 from include.lore.stores.weaviate_words import index_words
-from include.lore.types import Chunk, Document, Entry, Recipe
+from include.lore.types import Chunk, Document, Entry, Outline, Recipe
 
 if TYPE_CHECKING:
     from include.lore.types import Vector
@@ -119,6 +120,7 @@ STATE = (Property("key"), Property("kind", filterable=True), Property("value"))
 
 CHUNK_PROPERTIES = ["chunk_id", *CHUNK_COLUMNS[1:]]
 DOCUMENT_PROPERTIES = ["document_id", *DOCUMENT_COLUMNS[1:]]
+OUTLINE_PROPERTIES = ["document_id", "source_id", *OUTLINE_COLUMNS[1:]]
 MARK_PROPERTIES = [mark.name for mark in MARKS]
 
 
@@ -177,6 +179,17 @@ def to_document(row: Mapping[str, Any]) -> Document:
         updated_at=_to_moment(row.get("updated_at")),
         metadata=json.loads(row["metadata"]),
         audiences=tuple(row.get("audiences") or ()),
+    )
+
+
+def to_outline(row: Mapping[str, Any]) -> Outline:
+    """The outline of a row with `OUTLINE_PROPERTIES`."""
+    return Outline(
+        id=row["document_id"],
+        url=row.get("url") or "",
+        title=row.get("title") or "",
+        audiences=tuple(row.get("audiences") or ()),
+        metadata=json.loads(row["metadata"]),
     )
 
 
