@@ -45,7 +45,7 @@ from include.lore.evaluation.retrieval import Search, pages_in
 from include.lore.evaluation.verdict import Decision, Figures, LeftOut, Outcome, Verdict
 from include.lore.types import Hit
 
-__all__ = ["judge"]
+__all__ = ["judge", "ranking_of"]
 
 Side: TypeAlias = Literal["live", "candidate"]
 SIDES: tuple[Side, Side] = ("live", "candidate")
@@ -167,7 +167,7 @@ def _ask(side: Side, search: Search, question: LocatedQuestion, limit: int) -> _
             retryable=error.retryable,
         ) from error
     seconds = perf_counter() - started
-    ranking = _ranking(hits, question)
+    ranking = ranking_of(hits, question)
     return _Result(
         ndcg=ndcg_at(10, ranking, question.relevance),
         reciprocal_rank=reciprocal_rank_at(10, ranking, question.relevance),
@@ -178,7 +178,7 @@ def _ask(side: Side, search: Search, question: LocatedQuestion, limit: int) -> _
     )
 
 
-def _ranking(hits: Sequence[Hit], question: LocatedQuestion) -> list[str]:
+def ranking_of(hits: Sequence[Hit], question: LocatedQuestion) -> list[str]:
     """The pages where their best chunks rank; neighbours of equal score go by their ids, so that the order in which an
     index happens to hold them is no difference (as in trec_eval).
     """

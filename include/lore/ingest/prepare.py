@@ -42,6 +42,11 @@ class Preparer:
 
     def prepare(self, document: Document) -> Prepared | Failure:
         """A document as its source has it, ready to be stored."""
+        converted = self.convert(document)
+        return converted if isinstance(converted, Failure) else self.split(converted)
+
+    def convert(self, document: Document) -> Document | Failure:
+        """A document as its source has it, converted and redacted."""
         try:
             converted = self._redactor.document(self._convert(document))
             _check_storable(converted)
@@ -49,7 +54,7 @@ class Preparer:
             return self._failure(document, str(error))
         except Exception as error:
             return self._failure(document, _unexpected(error))
-        return self.split(converted)
+        return converted
 
     def split(self, document: Document) -> Prepared | Failure:
         """A converted document with its passages."""
