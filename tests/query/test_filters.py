@@ -10,10 +10,10 @@ from include.lore.query.filters import (
     KnownSource,
     checked_filters,
     describe,
+    fitting,
     named_filters,
     narrowed,
     visible_to,
-    within,
 )
 from include.lore.types import Filters, Message, Question
 from tests.query.fakes import make_hit
@@ -196,8 +196,8 @@ class TestHeldTo:
             make_hit("undated", "a"),
         ]
         bounds = Filters(updated_after=day("2024-01-01"), updated_before=day("2025-01-01"))
-        assert [hit.chunk.id for hit in within(hits, bounds)] == ["chunk-first", "chunk-naive"]
-        assert within(hits, Filters(("docs",))) == hits
+        assert [hit.chunk.id for hit in fitting(hits, bounds)] == ["chunk-first", "chunk-naive"]
+        assert fitting(hits, Filters(("docs",))) == hits
 
     def test_they_are_said_in_words(self) -> None:
         assert describe(Filters()) == ""

@@ -1,6 +1,7 @@
 """What happens while a question is answered, as typed events, in this order.
 
 Planned, Retrieved, Reranked, any number of Delta, Answered. A greeting skips the search and so Retrieved and Reranked.
+An answer from the global context skips Retrieved; both come where the context does not hold the answer after all.
 """
 
 from __future__ import annotations

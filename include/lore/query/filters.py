@@ -16,7 +16,7 @@ from include.lore.query.dates import named_dates, names_a_time, read_dates
 from include.lore.query.words import content_words
 from include.lore.types import PUBLIC, Filters, Hit, Question
 
-__all__ = ["KnownSource", "checked_filters", "describe", "named_filters", "narrowed", "visible_to", "within"]
+__all__ = ["KnownSource", "checked_filters", "describe", "fitting", "named_filters", "narrowed", "visible_to"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +102,20 @@ def narrowed(question: Question, filters: Filters) -> Question:
     return replace(question, sources=allowed) if allowed else question
 
 
-def within(hits: Iterable[Hit], filters: Filters) -> list[Hit]:
+def fitting(hits: Iterable[Hit], filters: Filters) -> list[Hit]:
     """The hits whose date fits. A passage without a date is left out: nothing says that it fits."""
     after, before = filters.updated_after, filters.updated_before
     if after is None and before is None:
         return list(hits)
-    fitting = []
+    kept = []
     for hit in hits:
         changed = hit.chunk.updated_at
         if changed is None:
             continue
         aware = changed if changed.tzinfo else changed.replace(tzinfo=UTC)
         if (after is None or aware >= after) and (before is None or aware < before):
-            fitting.append(hit)
-    return fitting
+            kept.append(hit)
+    return kept
 
 
 def describe(filters: Filters) -> str:

@@ -9,22 +9,27 @@ from time import perf_counter
 
 from include.lore.errors import ConfigurationError, LoreError, ModelError
 from include.lore.protocols import ChatModel, Embedder, Index, Recorder, Reranker
+from include.lore.query.context import GlobalContext
 from include.lore.query.deadlines import within
 from include.lore.query.dedup import dedup
 from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from include.lore.query.filters import KnownSource, describe, fitting, narrowed
 from include.lore.query.passages import Passage, join, read_pages, spare
 from include.lore.query.plan import make_plan
 from include.lore.query.prompts import prompt_version
 from include.lore.query.retrieve import retrieve
 from include.lore.query.run import Run
 from include.lore.query.writing import Writing
-from include.lore.types import Answer, Hit, Plan, Question
+from include.lore.types import Answer, Filters, Hit, Plan, Question
 
 __all__ = ["Deadlines", "Pipeline"]
 
 MAX_QUESTION_CHARACTERS = 10_000
 PAGES_SHARE = 0.1
 """How much of the time of the search the pages of its passages may take: they only make a good answer better."""
+
+DATED_DEPTH = 4
+"""How many times as many passages are searched for where most of them may be left out for their date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ class Deadlines:
 class Pipeline:
     """Answers questions over an index. It holds no state between questions and may be used by several threads.
 
-    `context_tokens` is how much the chat model reads and writes in all; None: by its name.
+    `context_tokens` is how much the chat model reads and writes in all; None: by its name. `context` is what the
+    assistant knows of itself, and `sources` are those that a question may name.
     """
 
     def __init__(
@@ -56,6 +62,8 @@ class Pipeline:
         recorder: Recorder | None = None,
         context_tokens: int | None = None,
         deadlines: Deadlines | None = None,
+        context: GlobalContext | None = None,
+        sources: Sequence[KnownSource] = (),
     ) -> None:
         self._index = index
         self._embedder = embedder
@@ -66,6 +74,8 @@ class Pipeline:
         self._rerank_limit = rerank_limit
         self._recorder = recorder
         self._deadlines = deadlines or Deadlines()
+        self._context = context
+        self._make_plan = partial(make_plan, context=context, sources=tuple(sources))
         self._writing = Writing(chat_model, context_tokens=context_tokens, seconds=self._deadlines.answer)
 
     def search(self, question: Question) -> list[Hit]:
@@ -85,7 +95,7 @@ class Pipeline:
         Raises StoreError when all of its searches fail.
         """
         run = self._run(question, plan)
-        for _ in self._find(run):
+        for _ in self._gather(run):
             pass
         return list(run.passages)
 
@@ -126,13 +136,14 @@ class Pipeline:
             run.plan = plan
         run.seconds["plan"] = perf_counter() - started
         yield Planned(run.plan)
-        if run.plan.search:
-            yield from self._find(run)
+        if run.plan.search or run.plan.from_context:
+            yield from self._gather(run)
         answer_started = perf_counter()
-        for piece in self._writing.pieces(run):
-            if piece:
-                run.text.append(piece)
-                yield Delta(piece)
+        yield from self._deltas(run)
+        if run.plan.from_context and not run.text:  # the model did not find the answer there
+            run.plan = replace(run.plan, search=True, from_context=False)
+            yield from self._gather(run)
+            yield from self._deltas(run)
         run.seconds["answer"] = perf_counter() - answer_started
         run.seconds["total"] = perf_counter() - started
         answer = run.answer()
@@ -145,14 +156,34 @@ class Pipeline:
             run.prompts["plan"] = prompt_version("plan")
         seconds = self._deadlines.plan
         late = ModelError(f"It took longer than {seconds:g} s.", remedy="Raise LORE_PLAN_SECONDS.")
-        planning = partial(make_plan, run.question, self._chat_model, on_usage=run.on_usage("plan"))
+        planning = partial(self._make_plan, run.question, self._chat_model, on_usage=run.on_usage("plan"))
         try:
             run.plan, notes = within(seconds, planning, late)
             run.notes.extend(notes)
         except ModelError as error:
-            run.notes.append(f"The plan is the question itself, because planning failed: {error}")
+            run.plan, notes = self._make_plan(run.question, None)
+            run.notes.extend((f"The plan is the question itself, because planning failed: {error}", *notes))
+
+    def _deltas(self, run: Run) -> Iterator[Delta]:
+        for piece in self._writing.pieces(run):
+            if piece:
+                run.text.append(piece)
+                yield Delta(piece)
 
     # ------------------------------------------------------------------------------------------------------- search
+
+    def _gather(self, run: Run) -> Iterator[Event]:
+        """Fill in the passages: the global context where the plan is to answer from it, else what a search finds."""
+        if not run.plan.from_context:
+            yield from self._find(run)
+        elif self._context is None:  # a plan that was made when there was one
+            run.plan = replace(run.plan, search=True, from_context=False)
+            yield from self._find(run)
+        else:
+            line = None if self._chat_model else self._context.line_for(run.question.text)
+            hit = line or self._context.passage
+            run.sources = (Passage(hit, (hit,)),)
+            yield Reranked(run.passages)
 
     def _find(self, run: Run) -> Iterator[Event]:
         started = perf_counter()
@@ -168,19 +199,28 @@ class Pipeline:
         yield Reranked(run.passages)
 
     def _retrieve(self, run: Run) -> tuple[int, ...]:
-        """Fill in the candidates; returns how many hits each wording had."""
+        """Fill in the candidates; returns how many hits each wording had. Filters that leave nothing are let go."""
+        filters = run.plan.filters
+        counts = self._search(run, narrowed(run.question, filters), filters)
+        if not run.candidates and filters != Filters():
+            run.notes.append(f"Nothing was found {describe(filters)}, so everything was searched.")
+            counts = self._search(run, run.question, Filters())
+        return counts
+
+    def _search(self, run: Run, question: Question, filters: Filters) -> tuple[int, ...]:
         retrieval = retrieve(
             run.index,
             self._embedder,
             run.plan.wordings,
-            run.question,
-            limit=self._retrieve_limit,
+            question,
+            limit=self._retrieve_limit * (DATED_DEPTH if filters.updated_after or filters.updated_before else 1),
             alpha=self._alpha,
             seconds=self._deadlines.search,
         )
         run.notes.extend(retrieval.notes)
-        run.candidates = tuple(dedup(retrieval.results))
-        counts = tuple(map(len, retrieval.results))
+        results = [fitting(hits, filters) for hits in retrieval.results]
+        run.candidates = tuple(dedup(results))
+        counts = tuple(map(len, results))
         run.retrieved = sum(counts)
         return counts
 

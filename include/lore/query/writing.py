@@ -27,7 +27,9 @@ class Writing:
 
     def pieces(self, run: Run) -> Iterator[str]:
         """The checked pieces of the answer; some may be empty."""
-        if not run.plan.search and self._writer:
+        if run.plan.from_context:
+            yield from self._from_context(run)
+        elif not run.plan.search and self._writer:
             yield from self._small_talk(run, self._writer)
         elif not run.sources and run.index.count().chunks == 0:
             yield from _not_found(run, answering.EMPTY_INDEX)
@@ -35,6 +37,14 @@ class Writing:
             run.notes.append("Nothing that was found has to do with the question.")
             yield from _not_found(run, answering.NOTHING_FOUND)
         elif self._writer:
+            yield from self._write(run, self._writer)
+        else:
+            yield f"{answering.NO_MODEL}\n\n"
+            yield from _quote(run)
+
+    def _from_context(self, run: Run) -> Iterator[str]:
+        """An answer from the global context, which the planner, or the rule without a model, found relevant."""
+        if self._writer:
             yield from self._write(run, self._writer)
         else:
             yield f"{answering.NO_MODEL}\n\n"
@@ -60,6 +70,9 @@ class Writing:
             pieces = writer.write(
                 run.plan.question, run.sources, run.now, on_usage=run.on_usage("answer"), on_note=run.notes.append
             )
+            if pieces is None and run.plan.from_context:
+                run.notes.append("The global context does not answer it after all, so it was searched for.")
+                return
             if pieces is None:
                 run.notes.append("The language model found no answer in the passages.")
                 yield from _not_found(run, answering.NOTHING_FOUND)

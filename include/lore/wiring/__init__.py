@@ -13,6 +13,7 @@ from include.lore.ingest.sync import Sync
 from include.lore.protocols import Embedder, Index, Recorder, Store
 from include.lore.query.pipeline import Deadlines, Pipeline
 from include.lore.settings import Settings
+from include.lore.wiring.assistant import known_sources, make_context
 from include.lore.wiring.models import make_chat_model, make_embedder, make_reranker
 from include.lore.wiring.sources import make_source
 from include.lore.wiring.stores import (
@@ -128,4 +129,6 @@ def make_pipeline(
             settings.plan_seconds, settings.search_seconds, settings.rerank_seconds, settings.answer_seconds
         ),
         recorder=recorder,
+        context=make_context(settings, embedder),
+        sources=known_sources(settings),
     )
