@@ -139,9 +139,11 @@ class Records:
     def forget(self, asker: str) -> int:
         """Remove all that is recorded of a person: their questions with the answers, and what they thought of others'.
 
-        Returns how many answers were removed.
+        Returns how many answers were removed. Raises ConfigurationError for "", which is everybody who is not known.
         """
         who = short_key(asker)
+        if not who:
+            raise ConfigurationError("No person is named.", remedy="Give the id that `lore answers list` shows.")
         with explained("removed"), self.engine.begin() as connection:
             connection.execute(delete(feedback).where(feedback.c.asker == who))
             gone = connection.execute(delete(answers).where(answers.c.asker == who)).rowcount

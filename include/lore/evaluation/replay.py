@@ -1,0 +1,93 @@
+"""An answer asked again: the same plan over the same version of the index, and what came out differently."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from include.lore.protocols import Store
+from include.lore.records.entries import Record
+from include.lore.settings import Settings
+from include.lore.types import Answer
+from include.lore.wiring import make_embedder, make_pipeline, open_store, open_versions, settings_of
+
+__all__ = ["Move", "Replay", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A passage that was given to the model before or now: its place then and now, None where it had none."""
+
+    chunk_id: str
+    title: str
+    before: int | None
+    now: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An answer before and now. `version` is the one that was searched now; `notes` say what was not as it was."""
+
+    before: Answer
+    now: Answer
+    version: int | None
+    notes: tuple[str, ...]
+
+    def moves(self) -> list[Move]:
+        """The passages, in the order of now, those that were lost after them."""
+        before, now = _places(self.before), _places(self.now)
+        titles = {hit.chunk.id: hit.chunk.title for one in (self.before, self.now) for hit in one.trace.passages}
+        order = [*now, *(chunk_id for chunk_id in before if chunk_id not in now)]
+        return [Move(chunk_id, titles[chunk_id], before.get(chunk_id), now.get(chunk_id)) for chunk_id in order]
+
+    def answer_diff(self) -> list[str]:
+        """The lines that differ, in the format of `diff -u` without its head; empty where the answers are equal."""
+        before, now = self.before.text.splitlines(), self.now.text.splitlines()
+        return list(difflib.unified_diff(before, now, n=1, lineterm=""))[2:]
+
+
+def replay(record: Record, settings: Settings) -> Replay:
+    """Ask a recorded question again, by its own plan, and from the version of the index that it was answered from.
+
+    Where that version is gone, or cannot be read any more, the one that the settings fit is asked, and a note says so.
+    Nothing is recorded. Raises LoreError where the question cannot be answered at all.
+    """
+    before = record.answer
+    version = before.trace.version
+    there = {one.number: one for one in open_versions(settings).all()}
+    kept = there.get(version) if version is not None else None
+    notes = list(_about(before))
+    if kept is not None and kept.schema != open_versions(settings).schema:
+        notes.append(f"Version {version} of the index was made by an older Lore and cannot be read; another is asked.")
+        kept = None
+    elif kept is None and version is not None:
+        notes.append(f"Version {version} of the index is gone; another is asked.")
+    own = settings_of(settings, kept.recipe) if kept else settings
+    embedder = make_embedder(own)
+    store: Store = open_versions(settings).open(kept.number) if kept else open_store(settings, embedder)
+    pipeline = make_pipeline(own, index=store, embedder=embedder)
+    question = replace(before.question, surface="replay", asker="")
+    now = pipeline.ask(question, plan=before.trace.plan)
+    notes += _changes("model", before.trace.models, now.trace.models)
+    notes += _changes("prompt", before.trace.prompts, now.trace.prompts)
+    return Replay(before, now, now.trace.version, tuple(notes))
+
+
+def _about(before: Answer) -> Iterator[str]:
+    if "[redacted: " in before.question.text:
+        yield "Something was redacted from the question before it was recorded."
+    if before.trace.version is None:
+        yield "It is not recorded which version of the index was searched."
+
+
+def _changes(what: str, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted({*before, *now}):
+        if what == "prompt" and name not in now:
+            continue  # the plan is given, so that its prompt was not used
+        if before.get(name) != now.get(name):
+            yield f"Another {what} for {name}: {before.get(name, 'none')} then, {now.get(name, 'none')} now."
+
+
+def _places(answer: Answer) -> dict[str, int]:
+    return {hit.chunk.id: place for place, hit in enumerate(answer.trace.passages, start=1)}
