@@ -5,13 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from include.lore.errors import LoreError
-from include.lore.types import Answer, Citation, Document, Hit, Question
+from include.lore.types import PUBLIC, Answer, Citation, Document, Hit, Question
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.tools import StructuredTool
+
     from include.lore.query.pipeline import Pipeline
     from include.lore.settings import Settings
 
-__all__ = ["Answer", "Citation", "Document", "Hit", "LoreError", "Question", "ask", "open_pipeline"]
+__all__ = [
+    "Answer",
+    "Citation",
+    "Document",
+    "Hit",
+    "LoreError",
+    "Question",
+    "ask",
+    "make_search_tool",
+    "open_pipeline",
+]
 
 
 def open_pipeline(settings: Settings | None = None) -> Pipeline:
@@ -27,3 +41,10 @@ def open_pipeline(settings: Settings | None = None) -> Pipeline:
 def ask(question: Question | str) -> Answer:
     """Answer one question with the environment's settings. Raises LoreError."""
     return open_pipeline().ask(Question(question) if isinstance(question, str) else question)
+
+
+def make_search_tool(pipeline: Pipeline, *, audiences: Sequence[str] = (PUBLIC,)) -> StructuredTool:
+    """The search of a pipeline as the LangChain tool `search_knowledge_base`, for agents of your own."""
+    from include.lore.query.tool import make_search_tool as make
+
+    return make(pipeline, audiences=audiences)

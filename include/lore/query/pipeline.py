@@ -75,7 +75,8 @@ class Pipeline:
         self._recorder = recorder
         self._deadlines = deadlines or Deadlines()
         self._context = context
-        self._make_plan = partial(make_plan, context=context, sources=tuple(sources))
+        self.sources = tuple(sources)
+        self._make_plan = partial(make_plan, context=context, sources=self.sources)
         self._writing = Writing(chat_model, context_tokens=context_tokens, seconds=self._deadlines.answer)
 
     def search(self, question: Question) -> list[Hit]:
