@@ -1,0 +1,177 @@
+"""Claims: of all who want an event, one gets it, until its lease ends or it is finished."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from include.lore.records.claims import Claims
+from include.lore.records.records import Records
+from tests.conftest import ROOT
+
+CLAIM_ALL = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from include.lore.records.claims import Claims
+from include.lore.records.records import Records
+url, owner = sys.argv[1:]
+with Records.open(url, str) as records, ThreadPoolExecutor(8) as pool:
+    claims = Claims(records.engine)
+    keys = [f"event-{number}" for number in range(100) for _ in range(3)]
+    sys.stdin.readline()  # both begin at once
+    for key, got in zip(keys, pool.map(lambda key: claims.claim(key, owner, 60), keys)):
+        if got:
+            print(key)
+"""
+
+
+class Clock:
+    """A clock that is put forward by hand."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def claims(records: Records, clock: Clock) -> Claims:
+    return Claims(records.engine, clock)
+
+
+def test_one_gets_it(claims: Claims) -> None:
+    assert claims.claim("event", "a", 60)
+    assert not claims.claim("event", "b", 60)
+    assert not claims.claim("event", "a", 60)  # delivered to the same process again
+    assert claims.claim("another", "b", 60)
+
+
+def test_after_the_lease_another_takes_it_over(claims: Claims, clock: Clock) -> None:
+    assert claims.claim("event", "a", 60, {"channel": "C1"})
+    clock.forward(59)
+    assert claims.expired() == []
+    assert not claims.claim("event", "b", 60)
+    clock.forward(1)
+    [claim] = claims.expired()
+    assert (claim.key, claim.owner, claim.attempts, claim.data) == ("event", "a", 1, {"channel": "C1"})
+    assert claims.claim("event", "b", 60)
+    assert not claims.claim("event", "c", 60)
+    assert claims.expired() == []
+    assert not claims.extend("event", "a", 60)
+    assert not claims.finish("event", "a")
+    assert claims.finish("event", "b")
+
+
+def test_what_is_left_for_the_next_stays(claims: Claims, clock: Clock) -> None:
+    claims.claim("event", "a", 60, {"channel": "C1"})
+    clock.forward(61)
+    claims.claim("event", "b", 60, {"channel": "C2"})
+    clock.forward(61)
+    [claim] = claims.expired()
+    assert (claim.owner, claim.attempts, claim.data) == ("b", 2, {"channel": "C1"})
+
+
+def test_a_lease_can_be_extended(claims: Claims, clock: Clock) -> None:
+    claims.claim("event", "a", 60)
+    clock.forward(50)
+    assert claims.extend("event", "a", 60)
+    clock.forward(50)
+    assert not claims.claim("event", "b", 60)
+
+
+def test_what_is_finished_is_never_given_again(claims: Claims, clock: Clock) -> None:
+    claims.claim("event", "a", 60)
+    assert claims.finish("event", "a")
+    assert not claims.finish("event", "a")
+    clock.forward(3600)
+    assert claims.expired() == []
+    assert not claims.claim("event", "b", 60)
+
+
+def test_what_is_released_can_be_claimed_at_once(claims: Claims) -> None:
+    claims.claim("event", "a", 60)
+    assert claims.release("event", "a")
+    assert [claim.key for claim in claims.expired()] == ["event"]
+    assert claims.claim("event", "b", 60)
+    assert not claims.release("event", "a")
+
+
+def test_the_longest_expired_come_first(claims: Claims, clock: Clock) -> None:
+    for seconds in (30, 10, 20):
+        claims.claim(f"event-{seconds}", "a", seconds)
+    clock.forward(60)
+    assert [claim.key for claim in claims.expired(limit=2)] == ["event-10", "event-20"]
+
+
+def test_old_events_are_forgotten(claims: Claims, clock: Clock) -> None:
+    claims.claim("finished", "a", 60)
+    claims.finish("finished", "a")
+    clock.forward(8 * 24 * 3600)
+    claims.claim("new", "a", 60)
+    assert claims.prune() == 1
+    assert not claims.claim("new", "b", 60)
+    assert claims.claim("finished", "b", 60)
+
+
+@pytest.mark.parametrize("key", ["x" * 10_000, "NUL \x00", "\ud800", "'; DROP TABLE lore_claims; --", ""])
+def test_any_text_is_a_key(claims: Claims, key: str) -> None:
+    assert claims.claim(key, key, 60)
+    assert not claims.claim(key, "b", 60)
+    assert claims.claim(f"{key}!", "b", 60)
+    assert claims.finish(key, key)
+
+
+def test_of_eight_threads_one_gets_each(claims: Claims) -> None:
+    keys = [f"event-{number}" for number in range(50)]
+    with ThreadPoolExecutor(8) as pool:
+        got = pool.map(
+            lambda job: (job[0], claims.claim(job[0], job[1], 60)), [(key, f"{n}") for key in keys for n in range(8)]
+        )
+        assert Counter(key for key, success in got if success) == Counter(keys)
+
+
+def test_of_eight_threads_one_takes_over_each(claims: Claims, clock: Clock) -> None:
+    keys = [f"event-{number}" for number in range(50)]
+    for key in keys:
+        claims.claim(key, "dead", 60)
+    clock.forward(61)
+    with ThreadPoolExecutor(8) as pool:
+        got = pool.map(
+            lambda job: (job[0], claims.claim(job[0], job[1], 60)), [(key, f"{n}") for key in keys for n in range(8)]
+        )
+        assert Counter(key for key, success in got if success) == Counter(keys)
+
+
+def test_of_two_processes_one_gets_each(url: str) -> None:
+    Records.open(url, str).close()
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIM_ALL, url, owner],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for owner in ("a", "b")
+    ]
+    for process in processes:
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
+    claimed = [process.communicate(timeout=60)[0].split() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert Counter(claimed[0] + claimed[1]) == Counter(f"event-{number}" for number in range(100))
