@@ -16,7 +16,7 @@ from hashlib import sha256
 from upath import UPath
 
 from include.lore.errors import StoreError
-from include.lore.ingest.stage import MANIFEST, ShardWriter, Staging, load_json, writing
+from include.lore.ingest.stage import ShardWriter, Staging, load_json, writing
 from include.lore.types import Cursor, Failure
 
 __all__ = ["Checkpoint", "Checkpoints", "origin_of"]
@@ -30,7 +30,7 @@ class Checkpoint:
     """Everything up to `cursor` is in `files`, in order, but for `deleted`.
 
     `origin` tells what was read, and from where, from all else. `begun` is when the reading began, in seconds since the
-    epoch, also if it was cut since. `whole_run` says that the process that wrote this does all steps of its run.
+    epoch, also if it was cut since.
     """
 
     origin: str
@@ -39,7 +39,6 @@ class Checkpoint:
     deleted: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     begun: float = 0.0
-    whole_run: bool = False
     number: int = 0
 
 
@@ -54,10 +53,9 @@ def origin_of(since: Cursor | None, recipe: str, declared: str, synced_at: datet
 class Checkpoints:
     """Those of one try, and those that killed tries of the same source left."""
 
-    def __init__(self, staging: Staging, origin: str, *, whole_run: bool) -> None:
+    def __init__(self, staging: Staging, origin: str) -> None:
         self._staging = staging
         self._origin = origin
-        self._whole_run = whole_run
         self._begun = time.time()
         self._number = 0
 
@@ -71,7 +69,6 @@ class Checkpoints:
             deleted=tuple(deleted),
             failures=tuple(failures),
             begun=self._begun,
-            whole_run=self._whole_run,
             number=self._number,
         )
         path = self._staging.folder / f"progress-{self._number % 2}.json"
@@ -96,9 +93,9 @@ class Checkpoints:
                 writer.drop(document_id)
             self._begun = checkpoint.begun
             self.save(writer, checkpoint.cursor, checkpoint.deleted, checkpoint.failures)
-            self._staging.clear(_is_dead)
+            self._staging.clear()
             return writer, checkpoint
-        self._staging.clear(_is_dead)
+        self._staging.clear()
         return ShardWriter(self._staging), None
 
     def _candidates(self) -> list[tuple[UPath, Checkpoint]]:
@@ -121,11 +118,3 @@ def _newest(folder: UPath) -> Checkpoint | None:
         except (StoreError, KeyError, TypeError):
             continue
     return max(found, key=lambda one: one.number, default=None)
-
-
-def _is_dead(folder: UPath) -> bool:
-    """Whether no process goes on with a try of which none that reads is alive: steps in other processes come after the
-    manifest.
-    """
-    newest = _newest(folder)
-    return not (folder / MANIFEST).exists() or (newest is not None and newest.whole_run)

@@ -14,7 +14,7 @@ import gzip
 import json
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -34,6 +34,7 @@ SHARD_CHARACTERS = 8_000_000
 LONGEST_NAME = 200
 STALE_SECONDS = 7 * 24 * 3600
 MANIFEST = "manifest.json"
+WHOLE_RUN = "whole-run"
 ATTEMPT = "try-"
 
 
@@ -117,10 +118,12 @@ class Staging:
             self.folder = self._run / f"{ATTEMPT}{uuid4().hex[:12]}"
         self._locked = "://" not in location  # see `alone`
 
-    def start(self) -> None:
-        """Make the folder."""
+    def start(self, *, whole_run: bool) -> None:
+        """Make the folder; `whole_run`: of a run whose steps are all in this process."""
         with _writable(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
+            if whole_run:
+                (self.folder / WHOLE_RUN).write_text("")
         self._sweep()
 
     def remove(self) -> None:
@@ -134,12 +137,13 @@ class Staging:
                 if run.is_dir():
                     yield from (path for path in run.iterdir() if path.name.startswith(ATTEMPT) and path != self.folder)
 
-    def clear(self, is_dead: Callable[[UPath], bool]) -> None:
-        """Remove the other tries that nobody goes on with: those of this run, and in a place that `alone` guards, those
-        of runs that are dead.
+    def clear(self) -> None:
+        """Remove the other tries that nobody goes on with: those of this run; and where `alone` keeps others out, those
+        that were killed, but for those whose next steps may be at work in other processes.
         """
         for folder in list(self.others()):
-            if folder.parent == self._run or (self._locked and is_dead(folder)):
+            killed = not (folder / MANIFEST).exists() or (folder / WHOLE_RUN).exists()
+            if folder.parent == self._run or (self._locked and killed):
                 _remove(folder)
                 with suppress(OSError):
                     folder.parent.rmdir()  # of a run that had no other try

@@ -7,26 +7,33 @@ the fingerprints in the store, deletions against what the source lists, and the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from include.lore.errors import LoreError
 from include.lore.ingest.checkpoint import Checkpoints, origin_of
+from include.lore.ingest.duplicates import Decision, decide, signed
 from include.lore.ingest.extract import Extraction
 from include.lore.ingest.fingerprint import fingerprint, recipe_of
 from include.lore.ingest.prepare import Prepared, Preparer
 from include.lore.ingest.reconcile import check_complete, problem_of, reason_of, vanished, verify
 from include.lore.ingest.redact import Redactor
-from include.lore.ingest.report import Progress, ShardReport, SyncReport
+from include.lore.ingest.remake import Remade, remake
+from include.lore.ingest.report import DuplicateReport, Progress, ShardReport, SyncReport
 from include.lore.ingest.stage import Manifest, Staging, alone
-from include.lore.ingest.strategy import SummarySplitter, mark_of, strategy_of
+from include.lore.ingest.strategy import SummarySplitter, mark_of
 from include.lore.ingest.versions import VersionBuilder
+from include.lore.ingest.visibility import hidden, is_hidden, shown
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Rereadable, Source, Splitter, Store
 from include.lore.types import Cursor, Document, Failure, SourceState
+
+if TYPE_CHECKING:
+    from include.lore.declarations import Duplicates
 
 __all__ = ["Progress", "ShardReport", "Sync", "SyncReport"]
 
@@ -43,7 +50,8 @@ class Sync:
     declared of the source from all else: what a killed run had read of another declaration is read again.
 
     `strategy` makes the passages where the source declares another strategy than the version's own splitter. What was
-    made by another one is made anew from the kept documents, at the end of the run.
+    made by another one is made anew from the kept documents, at the end of the run. So is what `duplicates` decides: of
+    pages that are there twice one is shown, and without that rule each.
     """
 
     def __init__(
@@ -61,11 +69,13 @@ class Sync:
         redactor: Redactor | None = None,
         declared: str = "",
         strategy: SummarySplitter | None = None,
+        duplicates: Duplicates | None = None,
     ) -> None:
         self._source = source
         self._store = store
         self._embedder = embedder
         self._strategy = strategy.name if strategy else ""
+        self._duplicates = duplicates
         self._staging_uri = staging_uri
         self._max_failed_share = max_failed_share
         self._max_removed_share = max_removed_share
@@ -107,15 +117,15 @@ class Sync:
 
     def _extract(self, run_id: str, progress: Callable[[Progress], None], *, whole_run: bool) -> str:
         staging = Staging(self._staging_uri, self._source.id, run_id)
-        staging.start()
+        staging.start(whole_run=whole_run)
         try:
             with self._remembering_failure():
-                return staging.write(self._extraction(staging, whole_run=whole_run).run(run_id, progress))
+                return staging.write(self._extraction(staging).run(run_id, progress))
         except Exception:  # and no kill: from what that leaves, another run goes on
             staging.remove()
             raise
 
-    def _extraction(self, staging: Staging, *, whole_run: bool) -> Extraction:
+    def _extraction(self, staging: Staging) -> Extraction:
         state = self._store.state(self._source.id)
         held = tuple({**self._store.kept(self._source.id), **self._store.fingerprints(self._source.id)})
         # The store is the truth: one that was emptied, or filled by another converter, has no use for a cursor.
@@ -123,7 +133,7 @@ class Sync:
         if state and state.cursor and since is None:  # cut off from here on, no converter may take it up again
             self._store.save_state(replace(state, cursor=None, recipe=""))
         origin = origin_of(since, self._recipe, self._declared, state.synced_at if state else None)
-        return Extraction(self._source, self._redactor, Checkpoints(staging, origin, whole_run=whole_run), since, held)
+        return Extraction(self._source, self._redactor, Checkpoints(staging, origin), since, held)
 
     def shards(self, extraction: str) -> list[str]:
         """The paths of an extraction's shards; none when nothing changed."""
@@ -148,11 +158,16 @@ class Sync:
         chunks = sum(report.chunks for report in before)
         with self._remembering_failure():
             for document in documents:
-                mark = mark_of(fingerprint(document, self._recipe), self._strategy)
-                if known.get(document.id) == mark:
+                mark, before_it = (
+                    mark_of(fingerprint(document, self._recipe), self._strategy),
+                    known.get(document.id, ""),
+                )
+                if shown(before_it) == mark:
                     counts["unchanged"] += 1
                 else:
-                    prepared = self._preparer.prepare(document)
+                    stays_hidden = self._duplicates is not None and is_hidden(before_it)
+                    mark = hidden(mark) if stays_hidden else mark
+                    prepared = self._prepare(document, hide=stays_hidden)
                     if isinstance(prepared, Prepared):
                         writer.add(prepared.document, mark, prepared.chunks)
                         counts["changed" if document.id in known else "new"] += 1
@@ -195,39 +210,16 @@ class Sync:
                 notes.append(f"Version {builder.version.number} of the index is behind: {error}")
         return tuple(notes)
 
-    def _remake(self, failed: Collection[str]) -> ShardReport:
-        """Make the passages anew of kept documents whose passages another strategy made; the source is not asked.
-
-        Those that `failed` in this run already are left for the next one.
+    def _prepare(self, document: Document, *, hide: bool) -> Prepared | Failure:
+        """A document ready to be stored. One that was hidden gets no passages before the end of the run, which decides
+        anew and makes them of what is kept.
         """
-        started = time.monotonic()
-        kept, held = self._store.kept(self._source.id), self._store.fingerprints(self._source.id)
-        marks = {
-            name: mark_of(mark, self._strategy)
-            for name, mark in kept.items()
-            if name not in failed
-            and (not held.get(name) or {strategy_of(held[name]), strategy_of(mark)} != {self._strategy})
-        }
-        if not marks:
-            return ShardReport()
-        writer = EntryWriter(self._store, self._embedder)
-        failures: list[Failure] = []
-        for document in self._store.documents(ids=list(marks)):
-            prepared = self._preparer.split(document)
-            if isinstance(prepared, Prepared):
-                writer.add(document, marks[document.id], prepared.chunks)
-            else:
-                failures.append(prepared)
-        writer.flush()
-        return ShardReport(
-            indexed=tuple(writer.written),
-            changed=len(writer.written),
-            failures=tuple(failures),
-            chunks=writer.chunks,
-            embedding_calls=writer.embedding_calls,
-            embedded_texts=writer.embedded_texts,
-            seconds=time.monotonic() - started,
-        )
+        prepared = self._preparer.convert(document) if hide else self._preparer.prepare(document)
+        if isinstance(prepared, Document):
+            prepared = Prepared(prepared, ())
+        if isinstance(prepared, Failure) or self._duplicates is None or self._duplicates.similarity is None:
+            return prepared
+        return replace(prepared, document=signed(prepared.document))
 
     def reconcile(self, extraction: str, reports: Sequence[ShardReport], *, force_removals: bool = False) -> SyncReport:
         """Remove what the source no longer has, verify what is stored, and move the cursor; ends the run.
@@ -240,32 +232,43 @@ class Sync:
         manifest = Staging.read(extraction)
         spent = manifest.seconds + sum(report.seconds for report in reports)
         failures = (*manifest.failures, *(failure for report in reports for failure in report.failures))
-        remade = ShardReport()
+        decision, remade = Decision(), Remade()
         trouble: LoreError | None = None
         removed = 0
         notes: tuple[str, ...] = tuple(note for report in reports for note in report.notes)
         try:
             check_complete(manifest, reports)
             gone = vanished(manifest, self._max_removed_share, force=force_removals)
+            decision = decide(self._store, self._source.id, self._duplicates, gone=set(gone))
+            remade = remake(
+                self._store,
+                self._source.id,
+                self._preparer,
+                EntryWriter(self._store, self._embedder),
+                strategy=self._strategy,
+                decision=decision,
+                failed={failure.document_id for failure in failures},
+                gone=set(gone),
+            )
             removed = self._store.delete(self._source.id, gone) if gone else 0
-            remade = self._remake({failure.document_id for failure in failures})
-            parts = (*reports, remade)
+            parts = (*reports, remade.report)
             written = sorted({name for part in parts for name in part.indexed}.difference(gone))
             notes = self._catch_up(written, last=True)
             self._store.optimize()
             verify(self._store, self._source.id, written)
         except LoreError as error:
             trouble = error
-        told = (*failures, *remade.failures)
+        told = (*failures, *remade.report.failures)
         problem = trouble or problem_of(manifest, told, self._store, self._max_failed_share)
         report = SyncReport.of(
             self._source.id,
-            [*reports, remade],
+            [*reports, remade.report],
             status="failed" if problem else "warning" if told else "ok",
             removed=removed,
             failures=told,
             seconds=spent + time.monotonic() - started,
             reason=problem.message if problem else " ".join((reason_of(told), *notes)).strip(),
+            duplicates=DuplicateReport.of(decision.winners, remade.hidden, remade.shown),
         )
         self._remember(report, self._reached(manifest, failures) if trouble is None else None)
         if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest

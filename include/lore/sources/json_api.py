@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -17,6 +17,9 @@ from include.lore.sources.retries import Retries
 from include.lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["JsonApiSource"]
+
+CURSORS = 50
+"""About so many times in a read the cursor is written: it holds all pages, so its cost grows with their number."""
 
 REMEDIES = {
     401: "If it asks for a token, set it as a header for this server in LORE_API_HEADERS.",
@@ -47,9 +50,10 @@ class JsonApiSource:
     def read(self, since: Cursor | None) -> Iterator[Batch]:
         """Yield the items of pages that changed since the cursor (None: all), and at the end what is gone.
 
-        The cursor comes with the last batch: a list is read in one go. Raises SourceError.
+        Raises SourceError.
         """
-        before = {page.url: page for page in self._from_cursor(since)} if since else {}
+        start = self._from_cursor(since) if since else _Known()
+        before = {page.url: page for page in start.pages}
         pages: list[_Page] = []
         seen: dict[str, str] = {}
         with self._open() as api:
@@ -61,11 +65,12 @@ class JsonApiSource:
                     continue
                 page, batch = self._read_page(part, before.get(part.url), seen)
                 pages.append(page)
-                yield batch
-            gone = {one for page in before.values() for one in page.ids} - set(seen)
+                often = len(pages) % max(1, (len(pages) + len(before)) // CURSORS) == 0
+                yield replace(batch, cursor=self._to_cursor(start.after(pages))) if often else batch
+            gone = start.ids - set(seen)
             if gone and len(pages) > 1:  # pages may have shifted while they were read: look again before it is deleted
                 gone -= {one for part in self._parts(api, {}) for one in self._ids(part)}
-        yield Batch((), self._to_cursor(pages), tuple(sorted(gone)))
+        yield Batch((), self._to_cursor(_Known(tuple(pages))), tuple(sorted(gone)))
 
     def _open(self) -> JsonApi:
         return JsonApi(
@@ -116,18 +121,18 @@ class JsonApiSource:
             found = self._items.document(item, part.url, number)
             yield found.id if isinstance(found, Document) else found.document_id
 
-    def _to_cursor(self, pages: list[_Page]) -> Cursor:
-        return json.dumps({"pages": [asdict(page) for page in pages], "selection": self._selection()})
+    def _to_cursor(self, known: _Known) -> Cursor:
+        return json.dumps({**asdict(known), "selection": self._selection()})
 
-    def _from_cursor(self, cursor: Cursor) -> list[_Page]:
+    def _from_cursor(self, cursor: Cursor) -> _Known:
         """The pages of the last read; none when the declaration was another one then."""
         try:
             stored = json.loads(cursor)
-            pages = [replace(_Page(**page), ids=tuple(page["ids"])) for page in stored["pages"]]
-            selection = stored["selection"]
+            pages = tuple(replace(_Page(**page), ids=tuple(page["ids"])) for page in stored["pages"])
+            known, selection = _Known(pages, tuple(stored.get("missing", ()))), stored["selection"]
         except (ValueError, KeyError, TypeError):
             raise unreadable_cursor(self.id) from None
-        return pages if selection == self._selection() else []
+        return known if selection == self._selection() else _Known()
 
     def _selection(self) -> str:
         without = {"max_pages", "max_items", "max_page_bytes"} | UNSELECTIVE
@@ -143,6 +148,27 @@ class _Page:
     ids: tuple[str, ...]
     next: str = ""
     validators: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a list. `missing` are ids that were on pages which were read again since, and not on these: they
+    may have moved to pages that were not.
+    """
+
+    pages: tuple[_Page, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of all items."""
+        return {one for page in self.pages for one in page.ids}.union(self.missing)
+
+    def after(self, read: Sequence[_Page]) -> _Known:
+        """What is known once these pages were read, which are the first of the list."""
+        urls = {page.url for page in read}
+        pages = (*read, *(page for page in self.pages if page.url not in urls))
+        return _Known(pages, tuple(sorted(self.ids.difference(one for page in pages for one in page.ids))))
 
 
 def _digest(value: Any) -> str:

@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from include.lore.declarations import StackOverflowDeclaration
 from include.lore.errors import ConversionError, SourceError
-from include.lore.sources.cursors import selection_of
+from include.lore.sources.cursors import UNSELECTIVE, selection_of
 from include.lore.sources.stackoverflow_posts import (
     Answer,
     Question,
@@ -142,7 +142,7 @@ class StackOverflowDumpSource:
             status = self._path.stat()
         except OSError as error:
             raise self._unreadable(error) from None
-        chosen = self._declaration.model_dump_json(exclude={"title", "description", "schedule", "owner", "tags"})
+        chosen = self._declaration.model_dump_json(exclude=set(UNSELECTIVE))
         mark = f"{status.st_size}:{status.st_mtime_ns}:{selection_of(chosen)}"
         return json.dumps({"dump": mark})
 

@@ -1,0 +1,185 @@
+"""What the sync of every kind must keep: inherit, and give the fixture `world`.
+
+class TestMyKind(SyncContract):
+    @pytest.fixture
+    def world(self): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from include.lore.convert import convert
+from include.lore.ingest.report import Progress, SyncReport
+from include.lore.ingest.split import MarkdownSplitter
+from include.lore.ingest.sync import Sync
+from include.lore.protocols import Source
+from include.lore.stores.lancedb import LanceStore
+from include.lore.types import Recipe
+from tests.fakes import FakeEmbedder
+
+__all__ = ["House", "KilledError", "SyncContract", "World", "kill_at"]
+
+
+@dataclass
+class World:
+    """A source that can be changed. `source` makes it anew, as another process would; `fetched` says how many bodies
+    were fetched since the world began, where that costs anything.
+
+    `changed` says how many documents an edit changes and `embedded` how many texts an edit and an addition at most
+    embed. `resumes` says whether a read that is cut off can be gone on from, `twice` how many bodies at most are then
+    fetched again, and `rechecked` how many are fetched though nothing changed.
+    """
+
+    source: Callable[[], Source]
+    documents: int
+    edit: Callable[[], object]
+    add: Callable[[], object]
+    delete: Callable[[], object]
+    fetched: Callable[[], int] = lambda: 0
+    rereads: bool = False
+    """Whether each read gives everything, so that what is unchanged is found out by comparing."""
+    changed: int = 1
+    embedded: int = 6
+    resumes: bool = True
+    twice: int = 0
+    rechecked: int = 0
+
+
+class KilledError(BaseException):
+    """In the place of a kill: nothing may catch it. What it leaves is what a kill between two writes leaves."""
+
+
+class House:
+    """An index and a staging area, kept over several syncs; each sync has a source of its own."""
+
+    def __init__(self, folder: Path, world: World) -> None:
+        self._world = world
+        self._staging = str(folder / "staging")
+        self.embedder = FakeEmbedder()
+        self.store = LanceStore(str(folder / "index"), Recipe(self.embedder.name, self.embedder.dimensions))
+
+    def sync(self) -> Sync:
+        return Sync(
+            self._world.source(), self.store, self.embedder, MarkdownSplitter(800), convert, staging_uri=self._staging
+        )
+
+    def run(self, progress: Callable[[Progress], None] | None = None) -> SyncReport:
+        return self.sync().run(progress=progress)
+
+    def staged(self) -> list[Path]:
+        """What is left in the staging area."""
+        return [path for path in Path(self._staging).rglob("*") if path.is_file() and path.suffix != ".lock"]
+
+    def contents(self) -> dict[str, object]:
+        """Everything that is held of each document: itself, and ids, texts, places and vectors of its chunks."""
+        (source_id,) = self.store.states() or (self._world.source().id,)
+        held: dict[str, object] = {}
+        for document in self.store.documents(source_id):
+            chunks = self.store.chunks(document.id)
+            vectors = self.store.vectors_for([chunk.content_hash for chunk in chunks])
+            held[document.id] = (document, [(chunk, vectors[chunk.content_hash].tobytes()) for chunk in chunks])
+        assert set(self.store.fingerprints(source_id)) == set(held)
+        return held
+
+
+def kill_at(stage: str, tells: int) -> Callable[[Progress], None]:
+    """A listener that kills the run when it hears of a stage for this many times."""
+    heard = 0
+
+    def tell(progress: Progress) -> None:
+        nonlocal heard
+        heard += progress.stage == stage
+        if heard == tells:
+            raise KilledError
+
+    return tell
+
+
+class SyncContract:
+    """One suite for all kinds: what each kind of sync costs, and that a kill costs nothing but its time."""
+
+    @pytest.fixture
+    def world(self) -> World:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def house(self, tmp_path: Path, world: World) -> House:
+        return House(tmp_path / "house", world)
+
+    def test_first_unchanged_and_changed(self, world, house):
+        first = house.run()
+        assert (first.new, first.changed, first.unchanged, first.removed) == (world.documents, 0, 0, 0)
+        assert not first.failures
+        before = world.fetched()
+        unchanged = house.run()
+        same = world.documents if world.rereads else 0
+        assert (unchanged.new, unchanged.changed, unchanged.unchanged, unchanged.removed) == (0, 0, same, 0)
+        assert (unchanged.embedding_calls, unchanged.embedded_texts) == (0, 0)
+        assert world.fetched() <= before + world.rechecked
+        world.edit()
+        world.add()
+        world.delete()
+        third = house.run()
+        assert (third.new, third.changed, third.removed, len(third.failures)) == (1, world.changed, 1, 0)
+        assert 1 <= third.embedded_texts <= world.embedded
+        assert house.store.count().documents == world.documents
+
+    def test_a_kill_anywhere_costs_no_more_than_its_time(self, tmp_path, world):
+        batches = 0
+
+        def count(progress: Progress) -> None:
+            nonlocal batches
+            batches += progress.stage == "extract"
+
+        start = world.fetched()
+        undisturbed = House(tmp_path / "undisturbed", world)
+        undisturbed.run(count)
+        whole = world.fetched() - start
+        expected = undisturbed.contents()
+        assert batches > 1 or not world.resumes
+        extracts = [("extract", cut) for cut in sorted({max(1, batches // 2), batches})]
+        for stage, tells in [*extracts, ("index", world.documents // 2)]:
+            house = House(tmp_path / f"{stage}-{tells}", world)
+            start = world.fetched()
+            with pytest.raises(KilledError):
+                house.run(kill_at(stage, tells))
+            read = world.fetched() - start
+            assert house.run().status == "ok"
+            assert house.contents() == expected
+            assert world.fetched() - start - whole <= (world.twice if world.resumes or stage == "index" else read)
+            assert not house.staged()
+
+    def test_a_task_that_was_killed_while_it_read_is_tried_again(self, tmp_path, world):
+        start = world.fetched()
+        whole = House(tmp_path / "whole", world)
+        whole.run()
+        once = world.fetched() - start
+        house = House(tmp_path / "house", world)
+        start = world.fetched()
+        with pytest.raises(KilledError):
+            house.sync().extract("manual__1", progress=kill_at("extract", 1))
+        read = world.fetched() - start
+        extraction = house.sync().extract("manual__1")
+        assert world.fetched() - start - once <= (world.twice if world.resumes else read)
+        reports = [house.sync().index(shard) for shard in house.sync().shards(extraction)]
+        assert house.sync().reconcile(extraction, reports).status == "ok"
+        assert house.contents() == whole.contents()
+        assert not house.staged()
+
+    def test_what_changed_after_a_kill_is_as_if_there_had_been_none(self, tmp_path, world):
+        house = House(tmp_path / "house", world)
+        with pytest.raises(KilledError):
+            house.run(kill_at("extract", 1))
+        world.edit()
+        world.add()
+        world.delete()
+        house.run()
+        house.run()
+        fresh = House(tmp_path / "fresh", world)
+        fresh.run()
+        assert house.contents() == fresh.contents()
