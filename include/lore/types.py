@@ -310,11 +310,19 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What the check of an answer kept and took out: citation numbers that point nowhere, links in no source."""
+    """What the check of an answer kept and took out: citation numbers that point nowhere, links and commands in no
+    source. `unsupported` are sentences that the passages they cite do not bear out, and names in code that no source
+    has; `misquoted` are quotations that are in no cited passage; both are marked in the answer. `uncited` is how many
+    sentences state a fact without a citation.
+    """
 
     kept_citations: tuple[int, ...] = ()
     dropped_citations: tuple[str, ...] = ()
     dropped_links: tuple[str, ...] = ()
+    dropped_commands: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    misquoted: tuple[str, ...] = ()
+    uncited: int = 0
 
 
 @dataclass(frozen=True, slots=True)
