@@ -92,7 +92,7 @@ def _plan_of(reply: PlanReply, question: Question, setting: _Setting, notes: lis
         usable = f"{len(wordings)} usable wordings of {WORDINGS}"
         notes.append(f"The language model gave {usable}; the question was added.")
     if len(wordings) < WORDINGS or not any(_close(wording, standalone) for wording in wordings):
-        wordings = list(distinct([standalone, *wordings]))[:WORDINGS]
+        wordings = list(distinct([standalone, *wordings]))
     if route != "search":
         return Plan(standalone, tuple(wordings), search=False, from_context=route == "context")
     return Plan(standalone, tuple(wordings), filters=_filters(reply, question, setting, notes))
