@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from include.lore.errors import ConfigurationError, RecordsError
-from include.lore.records.recorder import DatabaseRecorder, Recorders
+from include.lore.records.recorder import QueuedRecorder, Recorders
 from include.lore.records.records import Records
 from include.lore.types import Answer
 from tests.conftest import ROOT
@@ -26,10 +26,10 @@ from tests.records.conftest import unredacted
 RECORD_AND_END = """
 import sys
 from functools import partial
-from include.lore.records.recorder import DatabaseRecorder
+from include.lore.records.recorder import QueuedRecorder
 from include.lore.records.records import Records
 from tests.records.answers import full_answer
-recorder = DatabaseRecorder(partial(Records.open, sys.argv[1], str))
+recorder = QueuedRecorder(partial(Records.open, sys.argv[1], str), "the records")
 for number in range(20):
     recorder.record(full_answer(f"id-{number}"))
 if len(sys.argv) > 2:
@@ -41,14 +41,13 @@ class FailingRecords:
     """The records of a database that may be away, for all or for one answer, or slow."""
 
     def __init__(self, records: Records) -> None:
-        self.engine = records.engine
         self.error: Exception | None = None
+        self.untidy: Exception | None = None
         self.poison = ""
         self.gate = threading.Event()
         self.gate.set()
         self.failures = 0
         self.failed = threading.Event()
-        self.removed: list[datetime] = []
         self._records = records
 
     def add(self, answer: Answer, asked_at: datetime) -> str:
@@ -60,9 +59,10 @@ class FailingRecords:
             raise error
         return self._records.add(answer, asked_at)
 
-    def expire(self, before: datetime) -> int:
-        self.removed.append(before)
-        return self._records.expire(before)
+    def tidy(self) -> bool:
+        if self.untidy:
+            raise self.untidy
+        return self._records.tidy()
 
     def close(self) -> None:
         pass
@@ -72,8 +72,8 @@ AWAY = RecordsError("The server is away.", retryable=True)
 
 
 @contextmanager
-def recording(open_records: Callable[[], object], **options: float) -> Iterator[DatabaseRecorder]:
-    recorder = DatabaseRecorder(open_records, **({"first_pause": 0.01} | options))  # type: ignore[arg-type]
+def recording(open_records: Callable[[], object], **options: float) -> Iterator[QueuedRecorder]:
+    recorder = QueuedRecorder(open_records, "the records", **({"first_pause": 0.01} | options))  # type: ignore[arg-type]
     yield recorder
     recorder.close()
 
@@ -85,7 +85,7 @@ def failing(records: Records) -> FailingRecords:
 
 def test_fifty_askers_at_once(url: str) -> None:
     with (
-        Recorders([DatabaseRecorder(lambda: Records.open(url, unredacted))]) as recorders,
+        Recorders([QueuedRecorder(lambda: Records.open(url, unredacted), "the records")]) as recorders,
         ThreadPoolExecutor(50) as pool,
     ):
         list(pool.map(lambda n: recorders.record(full_answer(f"id-{n:03}", asker=f"U{n % 50}")), range(250)))
@@ -134,8 +134,8 @@ def test_a_full_queue_drops_counts_and_says_so(
         recorder.record(small_answer("one-more"))
     assert sorted(one.id for one in records.latest(200)) == [*(f"id-{number:03}" for number in range(10)), "one-more"]
     said = [record.message for record in caplog.records if "full" in record.message]
-    assert said == [f"The queue of the records is full; answers not recorded: {n}." for n in (1, 2, 4, 8, 16, 32, 64)]
-    assert "Answers are recorded again; 100 were not." in caplog.messages
+    assert said == [f"The queue for the records is full; answers lost: {n}." for n in (1, 2, 4, 8, 16, 32, 64)]
+    assert "Answers are written to the records again; answers lost meanwhile: 100." in caplog.messages
 
 
 def test_a_database_that_is_away_is_tried_again(
@@ -153,8 +153,8 @@ def test_a_database_that_is_away_is_tried_again(
     assert len(records.latest(9)) == 5
     assert recorder.dropped == 0
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "Answers cannot be recorded for now, and wait: The server is away.",
-        "Answers are recorded again.",
+        "Answers wait until the records can be written: The server is away.",
+        "Answers are written to the records again.",
     ]
 
 
@@ -198,7 +198,7 @@ def test_one_answer_that_cannot_be_stored_does_not_hold_up_the_others(
         assert recorder.flush(timeout=30)
     assert sorted(one.id for one in records.latest(9)) == ["id-0", "id-2"]
     assert recorder.dropped == 1
-    assert "An answer was not recorded: ValueError was raised." in caplog.messages
+    assert "An answer was not written to the records: ValueError was raised." in caplog.messages
 
 
 def test_a_database_that_is_away_at_the_end_is_not_waited_for(
@@ -210,16 +210,16 @@ def test_a_database_that_is_away_at_the_end_is_not_waited_for(
             recorder.record(small_answer(f"id-{number}"))
         assert failing.failed.wait(10)
     assert recorder.dropped == 5
-    assert "Answers are not recorded, 5 by now: The server is away." in caplog.messages
+    assert "No more answers are written to the records; lost by now: 5. The server is away." in caplog.messages
 
 
 def test_a_database_that_hangs_at_the_end_is_left(failing: FailingRecords, caplog: pytest.LogCaptureFixture) -> None:
     failing.gate.clear()
-    recorder = DatabaseRecorder(lambda: failing)  # type: ignore[arg-type, return-value]
+    recorder = QueuedRecorder(lambda: failing, "the records")  # type: ignore[arg-type, return-value]
     recorder.record(small_answer("one"))
     recorder.close(timeout=0.05)
     assert recorder.dropped == 1
-    assert "The process ended before all was recorded; answers lost: 1." in caplog.messages
+    assert "The process ended before all was written to the records; answers lost: 1." in caplog.messages
     failing.gate.set()
     recorder.record(small_answer("two"))
     assert recorder.dropped == 2
@@ -231,24 +231,36 @@ def test_what_is_no_answer_is_logged_and_nothing_more(caplog: pytest.LogCaptureF
     assert "An answer could not be given to the records." in caplog.messages
 
 
-def test_what_is_too_old_is_removed(records: Records, failing: FailingRecords) -> None:
+def test_what_is_too_old_is_removed(url: str) -> None:
     now = datetime.now(UTC)
-    for number in range(450):
-        records.add(small_answer(f"old-{number}"), now - timedelta(days=40))
-    records.add(small_answer("newer"), now - timedelta(days=20))
-    with recording(lambda: failing, retention_days=30) as recorder:
-        recorder.record(small_answer("newest"))
-        until = time.monotonic() + 30
-        while len(records.latest(9)) > 2 and time.monotonic() < until:
-            time.sleep(0.01)
-    assert sorted(one.id for one in records.latest(9)) == ["newer", "newest"]
-    assert all(abs(now - timedelta(days=30) - moment) < timedelta(minutes=5) for moment in failing.removed)
+    with Records.open(url, unredacted) as records:
+        for number in range(450):
+            records.add(small_answer(f"old-{number}"), now - timedelta(days=40))
+        records.add(small_answer("newer"), now - timedelta(days=20))
+        with recording(lambda: Records.open(url, unredacted, retention_days=30)) as recorder:
+            recorder.record(small_answer("newest"))
+            until = time.monotonic() + 30
+            while len(records.latest(9)) > 2 and time.monotonic() < until:
+                time.sleep(0.01)
+        assert sorted(one.id for one in records.latest(9)) == ["newer", "newest"]
 
 
-def test_without_retention_nothing_is_removed(records: Records, failing: FailingRecords) -> None:
+def test_without_retention_nothing_is_removed(url: str) -> None:
+    with Records.open(url, unredacted) as records:
+        records.add(small_answer("ancient"), datetime(1990, 1, 1, tzinfo=UTC))
+        assert not records.tidy()
+        assert records.get("ancient")
+
+
+def test_a_tidying_that_fails_holds_nothing_up(
+    records: Records, failing: FailingRecords, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing.untidy = RecordsError("Old ones cannot be removed.")
     with recording(lambda: failing) as recorder:
         recorder.record(small_answer("one"))
-    assert failing.removed == []
+        assert recorder.flush(timeout=30)
+    assert records.get("one")
+    assert "What is too old was not removed from the records: Old ones cannot be removed." in caplog.messages
 
 
 def test_a_server_that_ends_and_comes_back(tmp_path: Path) -> None:

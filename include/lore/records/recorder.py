@@ -1,6 +1,6 @@
-"""What stands between answering and the database: a queue that never makes an answer wait.
+"""What stands between answering and the places where answers are kept: a queue that never makes an answer wait.
 
-One thread writes. A database that is away is tried again, less and less often, while answers wait in the queue; when
+One thread writes. A place that is away is tried again, less and less often, while answers wait in the queue; when
 the queue is full, further ones are dropped, counted, and said in the log. What is still waiting when the process ends
 is written then, for a few seconds at most.
 """
@@ -14,46 +14,61 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from include.lore.errors import LoreError, RecordsError
 from include.lore.protocols import Recorder
 from include.lore.types import Answer
 
-if TYPE_CHECKING:
-    from include.lore.records.records import Records
-
-__all__ = ["ClosingRecorder", "DatabaseRecorder", "Recorders"]
+__all__ = ["ClosingRecorder", "QueuedRecorder", "Recorders", "Sink"]
 
 log = logging.getLogger(__name__)
 
 CAPACITY = 500
 EXIT_SECONDS = 5.0
 LONGEST_PAUSE = 60.0
-CLEANING_SECONDS = 24 * 3600.0
+TIDYING_SECONDS = 24 * 3600.0
 
 
-class DatabaseRecorder:
-    """Keeps every answer in the records. Nothing is opened, and no thread started, before the first answer."""
+class Sink(Protocol):
+    """Where answers are kept. One thread opens, calls and closes it; what it raises is retried if it says so."""
+
+    def add(self, answer: Answer, asked_at: datetime) -> object:
+        """Keep an answer. Raises LoreError."""
+        ...
+
+    def tidy(self) -> bool:
+        """Remove a batch of what need not be kept any more; whether there may be more. Raises LoreError."""
+        ...
+
+    def close(self) -> None:
+        """No more answers come."""
+        ...
+
+
+class QueuedRecorder:
+    """Puts every answer into a sink, which `name` names in the log. Nothing is opened, and no thread started, before
+    the first answer.
+    """
 
     def __init__(
         self,
-        open_records: Callable[[], Records],
+        open_sink: Callable[[], Sink],
+        name: str,
         *,
-        retention_days: int = 0,
         capacity: int = CAPACITY,
         first_pause: float = 1.0,
     ) -> None:
-        self._open_records = open_records
-        self._retention = timedelta(days=retention_days) if retention_days else None
+        self._open_sink = open_sink
+        self._name = name
         self._capacity = capacity
         self._first_pause = first_pause
         self._pause = 0.0  # after a failure: how long until the next try
         self._waiting: deque[tuple[Answer, datetime]] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._records: Records | None = None
-        self._clean_at = 0.0
+        self._sink: Sink | None = None
+        self._tidy_at = 0.0
         self._closing = False
         self._off = False
         self._refused = 0
@@ -72,7 +87,7 @@ class DatabaseRecorder:
                 self._start()
                 self._changed.notify_all()
         except Exception:
-            log.exception("An answer could not be given to the records.")
+            log.exception("An answer could not be given to %s.", self._name)
 
     def flush(self, timeout: float = EXIT_SECONDS) -> bool:
         """Wait until all that was taken is written; whether it was, in so many seconds."""
@@ -89,10 +104,10 @@ class DatabaseRecorder:
         if thread is not None and thread.is_alive():
             thread.join(timeout)
         with self._changed:
-            if self._waiting:
-                log.error("The process ended before all was recorded; answers lost: %d.", len(self._waiting))
-                self.dropped += len(self._waiting)
-                self._waiting.clear()
+            if n := len(self._waiting):
+                log.error("The process ended before all was written to %s; answers lost: %d.", self._name, n)
+                self.dropped += n
+                self._off = True
 
     # ---------------------------------------------------------------------------------------------------- writing
 
@@ -105,16 +120,15 @@ class DatabaseRecorder:
 
     def _run(self) -> None:
         while self._wait():
-            answer = self._waiting[0] if self._waiting else None  # this thread alone takes away from the queue
             try:
-                self._work(answer)
+                self._work()
             except LoreError as error:
-                self._failed(error, answer is not None)
+                self._failed(error)
             except Exception as error:
                 log.debug("An error that should not be", exc_info=True)
-                self._failed(RecordsError(f"{type(error).__name__} was raised."), answer is not None)
-        if self._records is not None:
-            self._records.close()
+                self._failed(RecordsError(f"{type(error).__name__} was raised."))
+        if self._sink is not None:
+            self._sink.close()
 
     def _wait(self) -> bool:
         """Wait for something to do; False when it is over."""
@@ -122,29 +136,28 @@ class DatabaseRecorder:
             if self._pause:
                 self._changed.wait_for(lambda: self._closing, self._pause)
             elif not self._waiting:
-                idle = max(0.0, self._clean_at - monotonic())
+                idle = max(0.0, self._tidy_at - monotonic())
                 self._changed.wait_for(lambda: self._waiting or self._closing, idle)
             return not self._off and (bool(self._waiting) or not self._closing)
 
-    def _work(self, answer: tuple[Answer, datetime] | None) -> None:
-        if self._records is None:
-            self._records = self._open_records()
-            self._clean(self._records)
-        elif answer is None:
-            self._clean(self._records)
-        if answer is not None:
-            self._records.add(*answer)
+    def _work(self) -> None:
+        if self._sink is None:
+            self._sink = self._open_sink()
+            self._tidy(self._sink)
+        elif not self._waiting:
+            self._tidy(self._sink)
+        if self._waiting:  # this thread alone takes away from it
+            self._sink.add(*self._waiting[0])
             self._done()
 
-    def _clean(self, records: Records) -> None:
-        """Remove one batch of what is too old; the next one follows when no answer waits."""
-        from include.lore.records.claims import Claims
-
-        if self._retention and records.expire(datetime.now(UTC) - self._retention):
-            self._clean_at = 0.0
-            return
-        Claims(records.engine).prune()
-        self._clean_at = monotonic() + CLEANING_SECONDS
+    def _tidy(self, sink: Sink) -> None:
+        """Tidy up a little: at first, and once a day; what is left follows when no answer waits."""
+        try:
+            more = sink.tidy()
+        except LoreError as error:
+            log.error("What is too old was not removed from %s: %s", self._name, error)
+            more = False
+        self._tidy_at = 0.0 if more else monotonic() + TIDYING_SECONDS
 
     def _done(self, *, lost: bool = False) -> None:
         with self._changed:
@@ -154,21 +167,19 @@ class DatabaseRecorder:
             refused, self._refused = self._refused, 0
             self._changed.notify_all()
         if again or refused:
-            log.warning("Answers are recorded again%s.", f"; {refused} were not" if refused else "")
+            lost_now = f"; answers lost meanwhile: {refused}" if refused else ""
+            log.warning("Answers are written to %s again%s.", self._name, lost_now)
 
-    def _failed(self, error: LoreError, writing: bool) -> None:
+    def _failed(self, error: LoreError) -> None:
         if error.retryable and not self._closing:
             if not self._pause:
-                log.error("Answers cannot be recorded for now, and wait: %s", error)
+                log.error("Answers wait until %s can be written: %s", self._name, error)
             self._pause = min(max(self._first_pause, self._pause * 2), LONGEST_PAUSE)
-        elif self._records is None or self._closing:
+        elif self._sink is None or error.retryable:
             self._give_up(error)
-        elif writing:
-            log.error("An answer was not recorded: %s", error)
-            self._done(lost=True)
         else:
-            log.error("Old records were not removed: %s", error)
-            self._clean_at = monotonic() + CLEANING_SECONDS
+            log.error("An answer was not written to %s: %s", self._name, error)
+            self._done(lost=True)
 
     def _give_up(self, error: LoreError) -> None:
         with self._changed:
@@ -177,7 +188,7 @@ class DatabaseRecorder:
             self.dropped += lost
             self._waiting.clear()
             self._changed.notify_all()
-        log.error("Answers are not recorded, %d by now: %s", lost, error)
+        log.error("No more answers are written to %s; lost by now: %d. %s", self._name, lost, error)
 
     def _refuse(self) -> None:
         """Count an answer that is not taken; the caller holds the lock."""
@@ -186,7 +197,7 @@ class DatabaseRecorder:
             return
         self._refused += 1
         if self._refused & (self._refused - 1) == 0:  # the 1st, 2nd, 4th, 8th …
-            log.error("The queue of the records is full; answers not recorded: %d.", self._refused)
+            log.error("The queue for %s is full; answers lost: %d.", self._name, self._refused)
 
 
 class ClosingRecorder(Recorder, Protocol):

@@ -14,6 +14,7 @@ from uuid import uuid4
 from sqlalchemy import Select, delete, func, insert, select
 
 from include.lore.errors import ConfigurationError
+from include.lore.records.claims import Claims
 from include.lore.records.clean import Redact, short_key, storable, storable_answer
 from include.lore.records.engine import explained, insert_for, open_engine, reading
 from include.lore.records.entries import Feedback, Record, Summary
@@ -34,13 +35,17 @@ BATCH = 200
 class Records:
     """The database of what was asked and answered. Close it when done, or use it in a `with`."""
 
-    def __init__(self, engine: Engine, redact: Redact) -> None:
+    def __init__(self, engine: Engine, redact: Redact, retention_days: int = 0) -> None:
         self.engine = engine
         self._redact = redact
+        self._retention = timedelta(days=retention_days)
 
     @classmethod
-    def open(cls, url: str, redact: Redact) -> Records:
+    def open(cls, url: str, redact: Redact, retention_days: int = 0) -> Records:
         """The records behind the URL, made or brought to this Lore's schema where they are not there yet.
+
+        Every text goes through `redact` before it is stored. Answers older than `retention_days` are removed by `tidy`;
+        0 keeps them.
 
         Raises ConfigurationError for a URL that names no database and for records of a newer Lore, and RecordsError.
         """
@@ -50,7 +55,7 @@ class Records:
         except BaseException:
             engine.dispose()
             raise
-        return cls(engine, redact)
+        return cls(engine, redact, retention_days)
 
     def __enter__(self) -> Records:
         return self
@@ -159,10 +164,12 @@ class Records:
             self._write_over()
         return gone
 
-    def expire_all(self, days: int) -> None:
-        """Remove all answers older than so many days; none for 0."""
-        while days and self.expire(datetime.now(UTC) - timedelta(days=days)):
-            pass
+    def tidy(self) -> bool:
+        """Remove a batch of what is older than is to be kept; whether there may be more of it."""
+        if self._retention and self.expire(datetime.now(UTC) - self._retention):
+            return True
+        Claims(self.engine).prune()
+        return False
 
     def _write_over(self) -> None:
         """Let what was removed vanish from SQLite's log, too, as far as readers allow."""

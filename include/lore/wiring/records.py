@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from include.lore.errors import ConfigurationError
 from include.lore.records.engine import check_url, database_file
-from include.lore.records.recorder import DatabaseRecorder, Recorders
+from include.lore.records.recorder import QueuedRecorder, Recorders
 from include.lore.settings import Settings
 from include.lore.wiring.secrets import secret
 
@@ -31,9 +31,7 @@ def make_recorder(settings: Settings) -> Recorders:
     url = _url(settings)
     if url != OFF:
         check_url(url)
-        recorders.append(
-            DatabaseRecorder(partial(_open, url, settings), retention_days=settings.records_retention_days)
-        )
+        recorders.append(QueuedRecorder(partial(_open, url, settings), "the records"))
     return Recorders(recorders)
 
 
@@ -51,7 +49,8 @@ def open_records(settings: Settings) -> Records:
         raise ConfigurationError(f"There are no records at {file} yet.", remedy="Run: lore ask QUESTION")
     records = _open(url, settings)
     try:
-        records.expire_all(settings.records_retention_days)
+        while records.tidy():
+            pass
     except BaseException:
         records.close()
         raise
@@ -68,4 +67,4 @@ def _open(url: str, settings: Settings) -> Records:
 
     # Documents may be kept with their secrets, if their owners say so; what somebody pastes into a question may not.
     policy = "secrets" if settings.redact == "none" else settings.redact
-    return Records.open(url, Redactor(policy).text)
+    return Records.open(url, Redactor(policy).text, settings.records_retention_days)
