@@ -6,6 +6,7 @@ A file for each family of kinds; `kinds` registers them, `load` reads the files,
 
 from include.lore.declarations.assistant import Assistant, load_assistant
 from include.lore.declarations.discourse import DiscourseDeclaration
+from include.lore.declarations.duplicates import Duplicates
 from include.lore.declarations.files import FilesDeclaration
 from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
 from include.lore.declarations.json_api import JsonApiDeclaration
@@ -22,6 +23,7 @@ __all__ = [
     "Declaration",
     "Declarations",
     "DiscourseDeclaration",
+    "Duplicates",
     "Expression",
     "FilesDeclaration",
     "GitHubIssuesDeclaration",

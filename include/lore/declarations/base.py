@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from include.lore.declarations.duplicates import Duplicates
 from include.lore.declarations.fields import Name, Schedule
 from include.lore.types import PUBLIC, Strategy
 
@@ -25,6 +26,7 @@ class BaseDeclaration(BaseModel):
     tags: tuple[Name, ...] = ()
     audiences: tuple[Name, ...] = Field((PUBLIC,), min_length=1, description="Who may see what comes from here")
     strategy: Strategy = Field("basic", description="What is embedded, and what the model is given")
+    duplicates: Duplicates | None = Field(None, description="Which pages count as one; default: each is shown")
     max_failed_share: float = Field(0.05, ge=0, le=1, description="A sync with a larger share of failures fails")
     max_removed_share: float = Field(0.5, ge=0, le=1, description="A sync that would remove more stops instead")
 

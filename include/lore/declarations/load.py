@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from include.lore.declarations.duplicates import Duplicates
 from include.lore.declarations.kinds import KINDS, Declaration
 from include.lore.declarations.yaml_file import explain, read_mapping
 from include.lore.errors import ConfigurationError, DeclarationError
@@ -64,6 +65,7 @@ def load_declaration(path: Path) -> Declaration:
     try:
         return KINDS[kind].model_validate(values, context={"folder": path.absolute().parent})
     except ValidationError as error:
-        raise explain(path, error, lines, list(KINDS[kind].model_fields)) from None
+        nested = (f"duplicates.{name}" for name in Duplicates.model_fields)
+        raise explain(path, error, lines, [*KINDS[kind].model_fields, *nested]) from None
     except (ValueError, RecursionError) as error:  # pydantic passes on what Python itself refuses
         raise DeclarationError(f"{path}: a value cannot be used: {error}.", remedy="Correct the file.") from None

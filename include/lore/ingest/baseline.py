@@ -25,6 +25,7 @@ from include.lore.ingest.redact import Redactor
 from include.lore.ingest.report import Listener, silent
 from include.lore.ingest.stage import alone
 from include.lore.ingest.strategy import mark_of
+from include.lore.ingest.visibility import hidden, is_hidden, shown
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
 from include.lore.types import Chunk, Document, SourceState
@@ -130,15 +131,18 @@ class Baseline:
         return ExportReport(header.documents, header.sources, unsettled, path.stat().st_size)
 
     def _rows(self, documents: Sequence[Document], seen: _Seen, with_vectors: bool) -> Iterator[Row]:
-        split = {document.id: self._splitter.split(document) for document in documents}
+        marks = {document.id: seen.add(document) for document in documents}
+        split = {document.id: self._split(document, marks[document.id]) for document in documents}
         hashes = [chunk.content_hash for chunks in split.values() for chunk in chunks]
         known = self._store.vectors_for(hashes) if with_vectors and hashes else {}
         for document in documents:
             chunks = split[document.id]
-            mark = seen.add(document)
             complete = with_vectors and all(chunk.content_hash in known for chunk in chunks)
             matrix = self._matrix([known[chunk.content_hash] for chunk in chunks]) if complete else None
-            yield Row(document, mark, matrix)
+            yield Row(document, marks[document.id], matrix)
+
+    def _split(self, document: Document, mark: str) -> Sequence[Chunk]:
+        return () if is_hidden(mark) else self._splitter.split(document)
 
     def _matrix(self, vectors: Sequence[Vector]) -> Matrix:
         import numpy as np
@@ -224,12 +228,13 @@ class Baseline:
         for done, row in enumerate(file.rows(), start=1):
             document = row.document if same_converter else self._redactor.document(row.document)
             trusted = same_converter and document.id not in unsettled
-            mark = mark_of((trusted and row.fingerprint) or self._untrusted(row), BASIC)
+            untrusted = hidden if is_hidden(row.fingerprint) and document.id not in unsettled else shown
+            mark = mark_of((trusted and row.fingerprint) or untrusted(self._untrusted(row)), BASIC)
             gone[document.source_id].discard(document.id)
             if mark_of(known[document.source_id].get(document.id, ""), BASIC) == mark:
                 unchanged += 1
             else:
-                chunks = self._splitter.split(document)
+                chunks = self._split(document, mark)
                 if document == row.document and header.splitter == self._splitter.name and self._same_space(header):
                     embedder.learn(chunks, row.vectors)
                 writer.add(document, mark, chunks)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from include.lore.types import Failure
 
-__all__ = ["Listener", "Progress", "ShardReport", "SyncReport", "readable", "silent"]
+__all__ = ["Duplicate", "DuplicateReport", "Listener", "Progress", "ShardReport", "SyncReport", "readable", "silent"]
+
+DUPLICATES_NAMED = 100
 
 Listener = Callable[[int, int], None]
 """Is told how many documents are done, and of how many."""
@@ -64,6 +67,42 @@ class ShardReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A document that is hidden, and the one that is shown in its place."""
+
+    document_id: str
+    duplicate_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateReport:
+    """How many of a source's documents are hidden; how many of these since this run, and how many are shown again.
+
+    `named` are the first hundred, those that were hidden by this run before the others.
+    """
+
+    hidden: int = 0
+    newly_hidden: int = 0
+    shown_again: int = 0
+    named: tuple[Duplicate, ...] = ()
+
+    @staticmethod
+    def of(winners: Mapping[str, str], hidden: Sequence[str], shown: Sequence[str]) -> DuplicateReport:
+        """The report on hidden documents, each with the one in its place, of which these were hidden or shown now."""
+        names = dict.fromkeys((*sorted(hidden), *sorted(winners)))
+        named = tuple(Duplicate(name, winners[name]) for name in islice(names, DUPLICATES_NAMED))
+        return DuplicateReport(len(winners), len(hidden), len(shown), named)
+
+    def lines(self, limit: int) -> Iterator[str]:
+        """What this run changed, a line for each document and at most so many."""
+        shown = min(self.newly_hidden, limit)
+        for duplicate in self.named[:shown]:
+            yield f"{duplicate.document_id} is not shown: {duplicate.duplicate_of} is the same page"
+        if self.newly_hidden > shown:
+            yield f"and {self.newly_hidden - shown:,} more"
+
+
+@dataclass(frozen=True, slots=True)
 class SyncReport:
     """What a whole sync did: documents by outcome, chunks written, embedding calls and texts, seconds of work."""
 
@@ -79,6 +118,7 @@ class SyncReport:
     embedded_texts: int
     seconds: float
     reason: str = ""
+    duplicates: DuplicateReport = DuplicateReport()
 
     @staticmethod
     def of(
@@ -90,6 +130,7 @@ class SyncReport:
         failures: tuple[Failure, ...],
         seconds: float,
         reason: str,
+        duplicates: DuplicateReport,
     ) -> SyncReport:
         """The report of a run from those of its parts; `failures` are all of its failures."""
         return SyncReport(
@@ -105,6 +146,7 @@ class SyncReport:
             embedded_texts=sum(part.embedded_texts for part in parts),
             seconds=round(seconds, 3),
             reason=reason,
+            duplicates=duplicates,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -113,13 +155,17 @@ class SyncReport:
 
     def summary(self) -> str:
         """The report in one line."""
-        parts = (
+        parts = [
             f"{self.new} new",
             f"{self.changed} changed",
             f"{self.unchanged} unchanged",
             f"{self.removed} removed",
             f"{len(self.failures)} failed",
-        )
+        ]
+        if self.duplicates.hidden:
+            parts.append(f"{self.duplicates.hidden} hidden as duplicates")
+        if self.duplicates.shown_again:
+            parts.append(f"{self.duplicates.shown_again} shown again")
         work = f"{_counted(self.chunks, 'chunk')}, {_counted(self.embedding_calls, 'embedding call')}"
         line = f"{self.source_id}: {self.status}. Documents: {', '.join(parts)}; {work}, {self.seconds:.1f} s."
         return f"{line} {self.reason}".strip()

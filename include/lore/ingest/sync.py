@@ -158,10 +158,8 @@ class Sync:
         chunks = sum(report.chunks for report in before)
         with self._remembering_failure():
             for document in documents:
-                mark, before_it = (
-                    mark_of(fingerprint(document, self._recipe), self._strategy),
-                    known.get(document.id, ""),
-                )
+                before_it = known.get(document.id, "")
+                mark = mark_of(fingerprint(document, self._recipe), self._strategy)
                 if shown(before_it) == mark:
                     counts["unchanged"] += 1
                 else:

@@ -16,6 +16,7 @@ from zlib import crc32
 from include.lore.errors import StoreError
 from include.lore.ingest.report import Listener, silent
 from include.lore.ingest.strategy import Splitters, only_basic, strategy_of
+from include.lore.ingest.visibility import is_hidden
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Splitter, Store
 from include.lore.types import IndexVersion
@@ -102,7 +103,8 @@ class VersionBuilder:
             total = done + len(changed)
             for document in self.store.documents(ids=list(changed)):
                 mark = changed[document.id]
-                writer.add(document, mark, self._splitters(strategy_of(mark)).split(document))
+                chunks = () if is_hidden(mark) else self._splitters(strategy_of(mark)).split(document)
+                writer.add(document, mark, chunks)
                 done += 1
                 listener(done, total)
             writer.flush()

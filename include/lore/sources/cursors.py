@@ -9,7 +9,17 @@ from include.lore.errors import SourceError
 __all__ = ["UNSELECTIVE", "selection_of", "unreadable_cursor"]
 
 UNSELECTIVE = frozenset(
-    {"title", "description", "schedule", "owner", "tags", "strategy", "max_failed_share", "max_removed_share"}
+    {
+        "title",
+        "description",
+        "schedule",
+        "owner",
+        "tags",
+        "strategy",
+        "duplicates",
+        "max_failed_share",
+        "max_removed_share",
+    }
 )
 """Keys of any declaration that do not choose what is read."""
 

@@ -80,6 +80,7 @@ def make_sync(
         versions=partial(make_builders, settings, open_versions(settings), [embedder]),
         redactor=Redactor(settings.redact),
         strategy=make_strategy(settings, declaration.strategy),
+        duplicates=declaration.duplicates,
         declared=selection_of(declaration.model_dump_json(exclude=set(UNSELECTIVE))),
     )
 
