@@ -100,7 +100,7 @@ class Checkpoints:
 
     def _candidates(self) -> list[tuple[UPath, Checkpoint]]:
         """What may be gone on from, the latest first."""
-        found = [(folder, newest) for folder in self._staging.others() if (newest := _newest(folder))]
+        found = [(folder, newest) for folder in self._staging.killed() if (newest := _newest(folder))]
         oldest = time.time() - RESUME_SECONDS
         fitting = [one for one in found if one[1].origin == self._origin and one[1].begun >= oldest]
         return sorted(fitting, key=lambda one: (one[1].begun, one[1].number), reverse=True)

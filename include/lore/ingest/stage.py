@@ -130,20 +130,24 @@ class Staging:
         """Take the run's folder away, with all tries; nothing happens when it is not there."""
         _remove(self._run)
 
-    def others(self) -> Iterator[UPath]:
-        """The folders of the tries, of this and of other runs, that are still there."""
+    def killed(self) -> list[UPath]:
+        """The folders of earlier tries of this run, and of tries of other runs that nobody goes on with: they have no
+        manifest, from which steps in other processes would go on, or were to do these steps themselves.
+        """
+        found: list[UPath] = []
         with suppress(OSError):  # others may be tidying up, and an object store may have no folders
             for run in self._source.iterdir():
-                if run.is_dir():
-                    yield from (path for path in run.iterdir() if path.name.startswith(ATTEMPT) and path != self.folder)
+                tries = [path for path in run.iterdir() if path.name.startswith(ATTEMPT)] if run.is_dir() else []
+                for folder in tries:
+                    dead = not (folder / MANIFEST).exists() or (folder / WHOLE_RUN).exists()
+                    if folder != self.folder and (dead or run == self._run):
+                        found.append(folder)
+        return found
 
     def clear(self) -> None:
-        """Remove the other tries that nobody goes on with: those of this run; and where `alone` keeps others out, those
-        that were killed, but for those whose next steps may be at work in other processes.
-        """
-        for folder in list(self.others()):
-            killed = not (folder / MANIFEST).exists() or (folder / WHOLE_RUN).exists()
-            if folder.parent == self._run or (self._locked and killed):
+        """Remove what killed tries left: of this run; and of others where `alone` has seen to it that none is alive."""
+        for folder in self.killed():
+            if self._locked or folder.parent == self._run:
                 _remove(folder)
                 with suppress(OSError):
                     folder.parent.rmdir()  # of a run that had no other try
@@ -153,7 +157,8 @@ class Staging:
         limit = time.time() - STALE_SECONDS
         with suppress(OSError):
             for folder in self._source.iterdir():
-                if folder.is_dir() and all(path.stat().st_mtime < limit for path in (folder, *folder.rglob("*"))):
+                times = [path.stat().st_mtime for path in (folder, *folder.rglob("*"))] if folder.is_dir() else []
+                if 0 < max(times, default=0) < limit:  # where a place does not tell times, they are 0
                     _remove(folder)
 
     def write(self, manifest: Manifest) -> str:
