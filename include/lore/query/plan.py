@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -14,6 +13,7 @@ from include.lore.query.filters import KnownSource, checked_filters, describe, n
 from include.lore.query.follow_up import stand_alone
 from include.lore.query.plan_reply import WORDINGS, PlanReply, distinct, usable_lines
 from include.lore.query.prompts import load_prompt
+from include.lore.query.sources import as_data
 from include.lore.query.words import content_words
 from include.lore.types import Filters, Message, Plan, Question
 
@@ -30,7 +30,7 @@ HISTORY_MESSAGES = 6
 HISTORY_CHARACTERS = 600
 LISTED_SOURCES = 40
 
-_TAG = re.compile(r"<(?=\s*/?\s*(?:assistant|sources|conversation|turn|message)\b)", re.IGNORECASE)
+_TAGS = ("assistant", "sources", "conversation", "turn", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,4 +173,4 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _as_data(text: str) -> str:
-    return _TAG.sub("‹", text)
+    return as_data(text, _TAGS)

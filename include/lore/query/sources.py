@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from include.lore.query.passages import Passage
@@ -46,12 +46,12 @@ def format_sources(passages: Sequence[Passage], tokens: int, now: datetime) -> s
     return "\n".join(("<sources>", *blocks, "</sources>"))
 
 
-def as_data(text: str) -> str:
-    """Text in which nothing opens or closes one of our delimiters, or a turn of a chat, and nothing is unseen.
+def as_data(text: str, names: Collection[str] = _NAMES) -> str:
+    """Text in which nothing opens or closes a delimiter of these names, or a turn of a chat, and nothing is unseen.
 
     Also signs and letters that only look like those of a delimiter are taken for them. Their bracket becomes `&lt;`.
     """
-    text = _OPENING.sub(_escaped, text.translate(UNSEEN))
+    text = _OPENING.sub(lambda match: _escaped(match, names), text.translate(UNSEEN))
     return _CHAT_SIGNS.sub(lambda match: "&lt;" if match[0] == "<" else "(", text)
 
 
@@ -60,10 +60,10 @@ def passage_text(hit: Hit) -> str:
     return hit.chunk.given_text.strip()
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escaped(match: re.Match[str], names: Collection[str]) -> str:
     word = unicodedata.normalize("NFKD", match[1].lower().translate(_LOOK_ALIKES)).translate(_LOOK_ALIKES)
     word = re.sub(r"[^a-z_]", "", word)
-    return "&lt;" * len(match[0]) if word in _NAMES else match[0]
+    return "&lt;" * len(match[0]) if word in names else match[0]
 
 
 def _head(number: int, passage: Passage, now: datetime) -> str:
