@@ -101,7 +101,7 @@ def _print(comparison: Comparison) -> None:
     for note in comparison.notes:
         message(note)
     if comparison.left_out:
-        message(f"{comparison.left_out:,} questions are left out: none of their pages is in the corpus.")
+        message(f"Questions left out, because none of their pages is in the corpus: {comparison.left_out:,}.")
     print_text("")
     print_rich(_table(INDEX_HEADINGS, [index_row(index) for index in comparison.indexes], text_columns=1))
     print_text("")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from include.lore.evaluation.comparison import AnswerFigures, Comparison, IndexBuild, PairScore, QuestionOutcome
 from include.lore.evaluation.html_page import block, details, page, paragraph, section, table
-from include.lore.evaluation.svg import Point, bars, points
+from include.lore.evaluation.svg import WIDE, Point, bars, points
 
 __all__ = ["INDEX_HEADINGS", "PAIR_HEADINGS", "comparison_page", "index_row", "pair_row"]
 
@@ -102,10 +102,13 @@ def _body(comparison: Comparison) -> Iterator[str]:
 def _in_short(comparison: Comparison, pairs: Sequence[PairScore]) -> Iterator[str]:
     if not pairs:
         return
-    best = max(pairs, key=lambda pair: pair.ndcg_at_10 or 0.0)
+    top = max(pair.ndcg_at_10 or 0.0 for pair in pairs)
+    best = [pair for pair in pairs if pair.ndcg_at_10 == top]
+    least = min(best, key=lambda pair: pair.context_tokens)
+    others = f", and {_counted(len(best) - 1, 'other way')} with more" if len(best) > 1 else ""
     yield (
-        f"The best mean nDCG@10 is {best.ndcg_at_10:.3f}: {best.retrieval} over {best.index}, with about "
-        f"{best.context_tokens:,.0f} tokens of context a question."
+        f"The best mean nDCG@10 is {top:.3f}: {least.retrieval} over {least.index}, with about "
+        f"{least.context_tokens:,.0f} tokens of context a question{others}."
     )
     better = [pair for pair in pairs if pair.lower is not None and pair.lower > 0]
     worse = [pair for pair in pairs if pair.upper is not None and pair.upper < 0]
@@ -121,19 +124,19 @@ def _in_short(comparison: Comparison, pairs: Sequence[PairScore]) -> Iterator[st
 def _caveats(comparison: Comparison) -> Iterator[str]:
     yield from comparison.notes
     if comparison.failed:
-        yield f"{comparison.failed:,} documents could not be read or converted and are in no index."
+        yield f"{_counted(comparison.failed, 'document')} could not be read or converted: in no index."
     for index in comparison.indexes:
         if index.failed:
-            yield f"{index.failed:,} documents are not in {index.name}, because a model failed."
+            yield f"{_counted(index.failed, 'document')} not in {index.name}, because a model failed."
     if comparison.left_out:
-        yield f"{comparison.left_out:,} questions are left out: none of their pages is in the corpus."
+        yield f"{_counted(comparison.left_out, 'question')} left out: none of the pages is in the corpus."
 
 
 def _plots(comparison: Comparison, pairs: Sequence[PairScore]) -> Iterator[str]:
     names: list[str] = list(dict.fromkeys(pair.retrieval for pair in pairs))
     yield "<h3>nDCG@10 by search and index</h3>"
     found = {name: {pair.index: pair.ndcg_at_10 or 0.0 for pair in pairs if pair.retrieval == name} for name in names}
-    yield _figure(bars(found, y_label="nDCG@10", label="nDCG@10 by search and index"))
+    yield _figure(bars(found, y_label="nDCG@10", label="nDCG@10 by search and index", width=WIDE))
     yield '<div class="plots"><div><h3>What the context buys</h3>'
     places = [
         Point(
@@ -163,6 +166,7 @@ def _plots(comparison: Comparison, pairs: Sequence[PairScore]) -> Iterator[str]:
         "read for summaries": {index.name: float(index.summary_input_tokens or 0) for index in comparison.indexes},
         "summaries written": {index.name: float(index.summary_output_tokens or 0) for index in comparison.indexes},
     }
+    tokens = {what: taken for what, taken in tokens.items() if any(taken.values())}
     yield _figure(bars(tokens, y_label="tokens", digits=0, label="Tokens that building each index took"))
     yield "</div></div>"
 
@@ -172,12 +176,12 @@ def _figure(svg: str) -> str:
 
 
 def _best(pairs: Sequence[PairScore]) -> list[tuple[int, int]]:
-    """The cell of the best nDCG@10 of each way to search."""
-    marked = []
-    for retrieval in dict.fromkeys(pair.retrieval for pair in pairs):
-        rows = [number for number, pair in enumerate(pairs) if pair.retrieval == retrieval]
-        marked.append((max(rows, key=lambda number: pairs[number].ndcg_at_10 or 0.0), 2))
-    return marked
+    """The cells of the best nDCG@10 of each way to search."""
+    best = {
+        retrieval: max(pair.ndcg_at_10 or 0.0 for pair in pairs if pair.retrieval == retrieval)
+        for retrieval in dict.fromkeys(pair.retrieval for pair in pairs)
+    }
+    return [(number, 2) for number, pair in enumerate(pairs) if pair.ndcg_at_10 == best[pair.retrieval]]
 
 
 def _answer_row(pair: PairScore, figures: AnswerFigures) -> list[str]:
@@ -208,6 +212,10 @@ def _question(outcome: QuestionOutcome) -> str:
         for name, answer in outcome.answers.items()
     ]
     return details(outcome.question, *pieces)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _number(value: float | None, digits: int = 0) -> str:

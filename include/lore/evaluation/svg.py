@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Point", "bars", "points"]
+__all__ = ["WIDE", "Point", "bars", "points"]
 
-WIDTH, HEIGHT = 720, 320
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 28, 52
+WIDE, NARROW = 1000, 480
+"""Widths of a plot that fills the page and of one that fills half of it: letters then have the same size in both."""
+HEIGHT = 300
+LEFT, RIGHT, TOP, BOTTOM = 60, 16, 30, 44
 SERIES = 8
 """How many colours and shapes there are; further series begin anew."""
 
@@ -29,13 +31,15 @@ class Point:
     label: str
 
 
-def bars(groups: Mapping[str, Mapping[str, float]], *, y_label: str, digits: int = 2, label: str) -> str:
+def bars(
+    groups: Mapping[str, Mapping[str, float]], *, y_label: str, label: str, digits: int = 2, width: int = NARROW
+) -> str:
     """Groups of bars side by side: group → series → value, which is written above its bar. `label` says what it is."""
     series = list(dict.fromkeys(name for values in groups.values() for name in values))
     scale = _Scale.over([value for values in groups.values() for value in values.values()])
-    room = (WIDTH - LEFT - RIGHT) / max(1, len(groups))
+    room = (width - LEFT - RIGHT) / max(1, len(groups))
     bar = min(64.0, room * 0.8 / max(1, len(series)))
-    parts = [*_frame(scale, y_label)]
+    parts = [*_frame(scale, y_label, width)]
     for number, (group, values) in enumerate(groups.items()):
         middle = LEFT + room * (number + 0.5)
         start = middle - bar * len(series) / 2
@@ -48,28 +52,28 @@ def bars(groups: Mapping[str, Mapping[str, float]], *, y_label: str, digits: int
             )
             parts.append(_text(x + bar / 2, y - 4, _short(value, digits), "value"))
         parts.append(_text(middle, HEIGHT - BOTTOM + 18, group, "tick"))
-    return _svg(parts, label) + _legend(series, [])
+    return _svg(parts, label, width) + _legend(series, [])
 
 
-def points(found: Sequence[Point], *, x_label: str, y_label: str, label: str) -> str:
+def points(found: Sequence[Point], *, x_label: str, y_label: str, label: str, width: int = NARROW) -> str:
     """Points in a plane with a legend of colours (series) and shapes (kinds)."""
     series = list(dict.fromkeys(point.series for point in found))
     kinds = list(dict.fromkeys(point.kind for point in found))
     scale = _Scale.over([point.y for point in found], from_zero=False)
     across = _Scale.over([point.x for point in found])
-    parts = [*_frame(scale, y_label)]
+    parts = [*_frame(scale, y_label, width)]
     for tick in across.ticks():
-        x = LEFT + across.share(tick) * (WIDTH - LEFT - RIGHT)
+        x = LEFT + across.share(tick) * (width - LEFT - RIGHT)
         parts.append(f'<line class="grid" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}"/>')
         parts.append(_text(x, HEIGHT - BOTTOM + 18, _short(tick, 0), "tick"))
-    parts.append(_text(LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 8, x_label, "axis"))
+    parts.append(_text(LEFT + (width - LEFT - RIGHT) / 2, HEIGHT - 8, x_label, "axis"))
     for point in found:
-        x, y = LEFT + across.share(point.x) * (WIDTH - LEFT - RIGHT), scale.y(point.y)
+        x, y = LEFT + across.share(point.x) * (width - LEFT - RIGHT), scale.y(point.y)
         shape = _shape(kinds.index(point.kind), x, y)
         parts.append(
             f'<g class="point s{series.index(point.series) % SERIES}"><title>{escape(point.label)}</title>{shape}</g>'
         )
-    return _svg(parts, label) + _legend(series, kinds)
+    return _svg(parts, label, width) + _legend(series, kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +110,10 @@ class _Scale:
         return max(0, -math.floor(math.log10(self.step) + 1e-9) + (1 if f"{self.step:e}".startswith("2.5") else 0))
 
 
-def _frame(scale: _Scale, y_label: str) -> Iterator[str]:
+def _frame(scale: _Scale, y_label: str, width: int) -> Iterator[str]:
     for tick in scale.ticks():
         y = scale.y(tick)
-        yield f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}"/>'
+        yield f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{width - RIGHT}" y2="{y:.1f}"/>'
         yield _text(LEFT - 8, y + 4, _short(tick, scale.digits), "tick end")
     yield _text(8, 14, y_label, "axis start")
 
@@ -142,8 +146,8 @@ def _legend(series: Sequence[str], kinds: Sequence[str]) -> str:
     return f'<p class="legend">{"".join(swatches)}</p>'
 
 
-def _svg(parts: Sequence[str], label: str) -> str:
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
+def _svg(parts: Sequence[str], label: str, width: int) -> str:
+    return f'<svg viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
