@@ -56,7 +56,7 @@ def test_structured_gives_the_model_asked_for(server: OpenAIServer) -> None:
 
 
 def test_a_server_without_schemas_is_asked_in_words_and_not_again(server: OpenAIServer) -> None:
-    server.takes_schema = False
+    server.unknown_options = ("response_format",)
     model = make(server)
     assert model.structured(MESSAGES, Reply).question == "What is it?"
     assert model.structured(MESSAGES, Reply).question == "What is it?"
@@ -131,8 +131,8 @@ def test_a_stream_may_be_left(server: OpenAIServer) -> None:
 
 def finish(reason: str) -> Callable[[dict[str, Any]], None]:
     def change(event: dict[str, Any]) -> None:
-        if event["choices"][0]["finish_reason"]:
-            event["choices"][0]["finish_reason"] = reason
+        for each in event["choices"]:
+            each["finish_reason"] = each["finish_reason"] and reason
 
     return change
 
@@ -144,7 +144,7 @@ def finish(reason: str) -> Callable[[dict[str, Any]], None]:
         (Fault(clean_cut=True), "ended before", True),
         (Fault(change=finish("content_filter")), "refused to answer", True),
         (Fault(change=finish("length")), "length limit", True),
-        (Fault(change=lambda event: event["choices"][0]["delta"].pop("content", None)), "empty", False),
+        (Fault(change=lambda event: [each["delta"].pop("content", None) for each in event["choices"]]), "empty", False),
         (error(401, f"no {KEY}"), "LORE_OPENAI_API_KEY", False),
         (error(503, "busy"), "HTTP 503", False),
     ],

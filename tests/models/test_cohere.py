@@ -36,7 +36,7 @@ def test_passages_come_best_first_with_the_service_score(server: CohereServer, h
     best = make(server).rerank("rotate key", hits, 2)
     assert [hit.chunk.document_id for hit in best] == ["fake:keys", "fake:cats"]
     assert [hit.score for hit in best] == [1.0, 0.0]
-    (request,) = server.requests
+    (request,) = (call.body for call in server.requests)
     assert request["top_n"] == 2
     assert request["model"] == "rerank-v4.0-pro"
     assert request["documents"][1] == hits[1].chunk.passage
@@ -51,7 +51,7 @@ def test_nothing_to_rank_asks_nothing(server: CohereServer, hits: list[Hit]) -> 
 def test_passages_and_query_are_bounded(server: CohereServer) -> None:
     hits = [make_hit(f"page{number}", "word " * 100_000) for number in range(3)]
     make(server).rerank("long " * 100_000, hits, 8)
-    (request,) = server.requests
+    (request,) = (call.body for call in server.requests)
     assert len(request["query"]) < 10_000
     assert all(len(text) < 10_000 for text in request["documents"])
     assert request["top_n"] == 3

@@ -12,83 +12,67 @@ import base64
 import hashlib
 import json
 import struct
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tests.servers.models import Fault, ModelHandler, ModelServer, Request, json_fault
+
+__all__ = ["Fault", "OpenAIServer", "Request", "embedding_of", "error"]
 
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072}
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What goes wrong with one request.
-
-    `status` with `body` and `headers` replaces the answer. `change` alters the JSON of a right answer, `cut` sends only
-    half of it (for a stream: half of its events) and closes; `clean_cut` ends a stream early but in good order.
-    """
-
-    status: int = 200
-    body: bytes | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    change: Callable[[dict[str, Any]], object] | None = None
-    cut: bool = False
-    clean_cut: bool = False
+PROMPT_TOKENS, CACHED_TOKENS = 100, 40
+"""What every completion says that it read."""
 
 
 def error(status: int, message: str, code: str | None = None, **headers: str) -> Fault:
     """An error in OpenAI's form; headers are given with underscores, such as Retry_After="0.01"."""
     body = {"error": {"message": message, "type": "error", "param": None, "code": code}}
-    return Fault(status, json.dumps(body).encode(), {name.replace("_", "-"): value for name, value in headers.items()})
+    return json_fault(status, body, headers)
 
 
-@dataclass(frozen=True)
-class Request:
-    """A call that came in."""
+class Handler(ModelHandler):
+    api: OpenAIServer
 
-    path: str
-    headers: Mapping[str, str]
-    body: dict[str, Any]
+    def respond(self, body: dict[str, Any], fault: Fault) -> None:
+        if self.path == "/v1/embeddings":
+            self.answer(self.api.embeddings(body), fault)
+        elif self.path.partition("?")[0].endswith("/chat/completions"):
+            self.chat(body, fault)
+        else:
+            self.send(404, b'{"error": {"message": "Unknown path"}}', {})
+
+    def chat(self, body: dict[str, Any], fault: Fault) -> None:
+        unknown = [name for name in self.api.unknown_options if name in body]
+        if unknown:
+            self.send(400, error(400, f"'{unknown[0]}' is not supported.").body or b"", {})
+        elif body.get("stream"):
+            with_usage = body.get("stream_options", {}).get("include_usage", False)
+            events = completion_events(body["model"], self.api.reply(body), with_usage)
+            self.stream(events, fault, lambda event: f"data: {json.dumps(event)}\n\n".encode(), b"data: [DONE]\n\n")
+        else:
+            self.answer(completion(body["model"], self.api.reply(body)), fault)
 
 
-class OpenAIServer:
-    """Serves on a free port of 127.0.0.1 while the context is open. Chat answers are given, or come from a function.
+class OpenAIServer(ModelServer):
+    """Chat answers are given, or come from a function. `unknown_options` are refused.
 
     Embeddings are of `dimensions` numbers (by default as the model has them, or the request asks), made from a hash of
     the text and deliberately not of unit length.
     """
+
+    handler = Handler
+    root = "/v1"
 
     def __init__(
         self,
         replies: Iterable[str] | Callable[[dict[str, Any]], str] = (),
         *,
         dimensions: int = 8,
-        takes_schema: bool = True,
+        unknown_options: tuple[str, ...] = (),
     ) -> None:
-        self.requests: list[Request] = []
-        self.faults: deque[Fault] = deque()
+        super().__init__(replies)
         self.dimensions = dimensions
-        self.takes_schema = takes_schema
-        self._replies = replies if callable(replies) else deque(replies)
-        self._server = _HTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.api = self
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def reply(self, body: dict[str, Any]) -> str:
-        return self._replies(body) if callable(self._replies) else self._replies.popleft()
+        self.unknown_options = unknown_options
 
     def embeddings(self, body: dict[str, Any]) -> dict[str, Any]:
         inputs = [body["input"]] if isinstance(body["input"], str) else body["input"]
@@ -99,97 +83,31 @@ class OpenAIServer:
             packed = base64.b64encode(struct.pack(f"<{size}f", *vector)).decode()
             value = packed if body.get("encoding_format") == "base64" else vector
             data.append({"object": "embedding", "index": index, "embedding": value})
+        tokens = sum(len(text.split()) for text in inputs)
         return {
             "object": "list",
             "data": data,
             "model": body["model"],
-            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }
-
-
-class _HTTPServer(ThreadingHTTPServer):
-    daemon_threads = True
-    api: OpenAIServer
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _HTTPServer
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.api.requests.append(Request(self.path, dict(self.headers), body))
-        fault = self.server.api.faults.popleft() if self.server.api.faults else Fault()
-        if fault.body is not None:
-            self.send(fault.status, fault.body, fault.headers)
-        elif self.path == "/v1/embeddings":
-            self.answer(self.server.api.embeddings(body), fault)
-        elif self.path == "/v1/chat/completions":
-            self.chat(body, fault)
-        else:
-            self.send(404, b'{"error": {"message": "Unknown path"}}')
-
-    def chat(self, body: dict[str, Any], fault: Fault) -> None:
-        if "response_format" in body and not self.server.api.takes_schema:
-            refusal = error(400, "'response_format' is not supported.")
-            self.send(400, refusal.body or b"")
-        elif body.get("stream"):
-            self.stream(completion_events(body["model"], self.server.api.reply(body)), fault)
-        else:
-            self.answer(completion(body["model"], self.server.api.reply(body)), fault)
-
-    def answer(self, payload: dict[str, Any], fault: Fault) -> None:
-        if fault.change:
-            fault.change(payload)
-        data = json.dumps(payload).encode()
-        self.send(200, data, length=len(data), part=len(data) // 2 if fault.cut else len(data))
-
-    def stream(self, events: Sequence[dict[str, Any]], fault: Fault) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        broken = fault.cut or fault.clean_cut
-        for event in events[: len(events) // 2] if broken else events:
-            if fault.change:
-                fault.change(event)
-            self.chunk(f"data: {json.dumps(event)}\n\n".encode())
-        if not broken:
-            self.chunk(b"data: [DONE]\n\n")
-        if not fault.cut:
-            self.chunk(b"")
-        self.close_connection = True
-
-    def chunk(self, data: bytes) -> None:
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
-        self.wfile.flush()
-
-    def send(
-        self,
-        status: int,
-        data: bytes,
-        headers: Mapping[str, str] | None = None,
-        *,
-        length: int | None = None,
-        part: int | None = None,
-    ) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data) if length is None else length))
-        self.end_headers()
-        self.wfile.write(data[:part])
-        if part is not None and part < len(data):
-            self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 def embedding_of(text: str, size: int) -> list[float]:
     """The vector that the server gives for a text: equal texts, equal vectors."""
     seed = hashlib.sha256(text.encode()).digest()
     return [(seed[at % 32] - 127.5 + at % 7) / 64 for at in range(size)]
+
+
+def usage_of(text: str) -> dict[str, Any]:
+    """A token a word."""
+    tokens = len(text.split())
+    return {
+        "prompt_tokens": PROMPT_TOKENS,
+        "completion_tokens": tokens,
+        "total_tokens": PROMPT_TOKENS + tokens,
+        "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS, "audio_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+    }
 
 
 def completion(model: str, text: str) -> dict[str, Any]:
@@ -200,27 +118,25 @@ def completion(model: str, text: str) -> dict[str, Any]:
         "created": 1,
         "model": model,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        "usage": usage_of(text),
     }
 
 
-def completion_events(model: str, text: str) -> list[dict[str, Any]]:
-    """The events of a streamed completion, a word each."""
+def completion_events(model: str, text: str, with_usage: bool) -> list[dict[str, Any]]:
+    """The events of a streamed completion, a word each, and at the end what it took if that was asked for."""
 
-    def event(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion.chunk",
-            "created": 1,
-            "model": model,
-            "choices": [choice],
-        }
+    def event(*choices: dict[str, Any], **more: Any) -> dict[str, Any]:
+        head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
+        return head | {"choices": list(choices)} | ({"usage": None} if with_usage else {}) | more
+
+    def choice(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
 
     words = [word + " " for word in text.split(" ")]
     words[-1] = words[-1][:-1]
     return [
-        event({"role": "assistant", "content": ""}),
-        *(event({"content": word}) for word in words),
-        event({}, "stop"),
+        event(choice({"role": "assistant", "content": ""})),
+        *(event(choice({"content": word})) for word in words),
+        event(choice({}, "stop")),
+        *([event(usage=usage_of(text))] if with_usage else []),
     ]

@@ -16,8 +16,9 @@ from include.lore.models.failures import model_error, refuses_options
 from include.lore.models.limiter import Limiter
 from include.lore.models.providers import Access, provider_of
 from include.lore.models.schemas import first_object, strict_schema, validated
+from include.lore.models.usage import Told
 from include.lore.protocols import OnUsage, Prices
-from include.lore.types import Message, Usage
+from include.lore.types import Message
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -84,7 +85,7 @@ class LangChainChatModel:
         self, messages: Sequence[Message], schema: type[Schema], *, on_usage: OnUsage | None = None
     ) -> Schema:
         """One call, with the schema as response format; a second with the schema in words where that is refused."""
-        chat, told = self._chat(), _Told(self.name, self._prices, on_usage)
+        chat, told = self._chat(), Told(self.name, self._prices, on_usage)
         try:
             raw, parsed = self._calls.run(lambda: self._ask(chat, _to_langchain(messages), schema, told))
         finally:
@@ -97,7 +98,7 @@ class LangChainChatModel:
     def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
         """One call; the pieces of text as they come. Pieces may have come before a ModelError is raised."""
         finish, any_text = "", False
-        chat, told = self._chat(), _Told(self.name, self._prices, on_usage)
+        chat, told = self._chat(), Told(self.name, self._prices, on_usage)
         try:
             for chunk in self._calls.stream(lambda: self._chunks(chat, _to_langchain(messages))):
                 told.add(chunk)
@@ -113,9 +114,7 @@ class LangChainChatModel:
         if not any_text:
             raise ModelError(f"{self.name} gave an empty answer.", retryable=True)
 
-    async def _ask(
-        self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], told: _Told
-    ) -> tuple[Any, Any]:
+    async def _ask(self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], told: Told) -> tuple[Any, Any]:
         """The reply and, where its text does not hold it, the parsed value."""
         wanted = strict_schema(schema.model_json_schema())  # type: ignore[attr-defined]
         if self._takes_schema.get(schema, True):
@@ -131,7 +130,7 @@ class LangChainChatModel:
         return reply, None
 
     async def _ask_with_format(
-        self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], wanted: dict[str, Any], told: _Told
+        self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], wanted: dict[str, Any], told: Told
     ) -> tuple[Any, Any]:
         options = {"strict": True} if self._provider.takes_usage else {}
         try:
@@ -201,7 +200,7 @@ class LangChainChatModel:
             package = named.group() if named else self._provider.package
             raise MissingPackageError(package, f"The chat model {self.name}") from None
         except Exception as error:  # mostly an unknown provider or a key that its package does not find
-            reason = str(error).split("\n")[0].replace(secret or "\0", "[key]")[:300]
+            reason = _first_line(error).replace(secret or "\0", "[key]")[:300]
             raise ConfigurationError(
                 f"The chat model {self.name} cannot be set up: {reason}",
                 remedy=f"Check LORE_CHAT_MODEL and {self._provider.key}.",
@@ -216,43 +215,13 @@ class _NoFormatError(Exception):
     """LangChain's class for the provider takes no schema as response format."""
 
 
-class _Told:
-    """What a call says that it took, and told once."""
+def _first_line(error: Exception) -> str:
+    """What a class that could not be set up says; pydantic has the reason below its first line, with the input."""
+    from pydantic import ValidationError
 
-    def __init__(self, name: str, prices: Prices | None, on_usage: OnUsage | None) -> None:
-        self._name = name
-        self._prices = prices
-        self._on_usage = on_usage
-        self._answered = False
-        self._input: int | None = None
-        self._output: int | None = None
-        self._cached = 0
-
-    def add(self, reply: Any) -> None:
-        """Take what a reply or a piece of one says: figures are of the whole so far, and many pieces have none."""
-        if reply is None:
-            return
-        self._answered = True
-        if usage := getattr(reply, "usage", None):  # OpenAI's own object
-            said = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
-        else:
-            said = getattr(reply, "usage_metadata", None) or {}
-        self._input = _larger(self._input, said.get("input_tokens"))
-        self._output = _larger(self._output, said.get("output_tokens"))
-        self._cached = max(self._cached, (said.get("input_token_details") or {}).get("cache_read") or 0)
-
-    def tell(self) -> None:
-        """Pass it on, once, if the model answered at all."""
-        if self._answered and self._on_usage:
-            self._answered = False
-            cost = None
-            if self._prices and self._input is not None and self._output is not None:
-                cost = self._prices.cost(self._name, self._input, self._output, cached_tokens=self._cached)
-            self._on_usage(Usage(self._name, "", self._input, self._output, cost))
-
-
-def _larger(known: int | None, said: int | None) -> int | None:
-    return known if said is None else max(known or 0, said)
+    if isinstance(error, ValidationError):
+        return "; ".join(item["msg"] for item in error.errors(include_input=False))
+    return str(error).split("\n")[0]
 
 
 def _to_langchain(messages: Sequence[Message]) -> list[Any]:
