@@ -13,7 +13,7 @@ from include.lore.errors import ConfigurationError
 if TYPE_CHECKING:
     from include.lore.protocols import Embedder, Store
     from include.lore.settings import Settings
-    from include.lore.types import Answer, Citation, Hit
+    from include.lore.types import Answer, Citation, Filters, Hit
 
 __all__ = ["answer_json", "check_sources", "hit_json", "index_exists", "open_index", "require_index"]
 
@@ -87,6 +87,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "question": trace.plan.question,
             "wordings": list(trace.plan.wordings),
             "search": trace.plan.search,
+            "from_context": trace.plan.from_context,
+            "filters": _filters_json(trace.plan.filters),
             "retrieved": trace.retrieved,
             "candidates": trace.candidates,
             "passages": [hit_json(hit) for hit in trace.passages],
@@ -97,6 +99,13 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "seconds": {stage: round(seconds, 4) for stage, seconds in trace.seconds.items()},
             "notes": list(trace.notes),
         },
+    }
+
+
+def _filters_json(filters: Filters) -> dict[str, Any]:
+    bounds = {"updated_after": filters.updated_after, "updated_before": filters.updated_before}
+    return {"sources": list(filters.sources)} | {
+        name: bound.isoformat() if bound else None for name, bound in bounds.items()
     }
 
 
