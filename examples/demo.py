@@ -34,6 +34,7 @@ def main() -> int:
     with GitHubServer(issues, comments, repository="tidewheel/tidewheel") as github:
         place = {
             "LORE_SOURCES_DIR": str(EXAMPLES / "sources"),
+            "LORE_ASSISTANT": str(EXAMPLES / "assistant.yaml"),
             "LORE_STORE": "lancedb",  # whatever .env says
             "LORE_INDEX_URI": str(HOME / "index"),
             "LORE_RECORDS_URL": f"sqlite:///{HOME}/records.db",
@@ -74,11 +75,12 @@ def line(source: str, report: dict[str, Any], seconds: float) -> str:
 
 
 def ask() -> None:
-    """Ask the questions that the example marks for the demo."""
+    """Ask what the assistant knows of itself, and the questions that the example marks for the demo."""
     from include.lore.evaluation.questions import load_questions
 
     console.print()
     console.rule("[bold]2  Ask: answers with their sources")
+    lore("ask", "Where do users ask for help?")
     for question in load_questions(EXAMPLES / "questions.yaml").questions:
         if "demo" in question.tags:
             lore("ask", question.text)
@@ -96,7 +98,7 @@ def lore(*words: str) -> None:
 
 def say_what_next(place: dict[str, str], seconds: float) -> None:
     """Name the next steps."""
-    shown = {name: os.path.relpath(place[name]) for name in ("LORE_SOURCES_DIR", "LORE_INDEX_URI")}
+    shown = {name: os.path.relpath(place[name]) for name in ("LORE_SOURCES_DIR", "LORE_ASSISTANT", "LORE_INDEX_URI")}
     prefix = " ".join(f"{name}={value}" for name, value in shown.items())
     console.print()
     console.rule(f"[bold]3  What to try next[/bold] (this took {seconds:.0f} s)")
