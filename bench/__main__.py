@@ -1,6 +1,6 @@
 """Run the benches one after the other, each in a process of its own, and print one JSON object.
 
-`baseline`, `memory` and `scale` are run by themselves: they make large indexes.
+`baseline`, `followups`, `memory` and `scale` are run by themselves: they make large indexes.
 """
 
 from __future__ import annotations
