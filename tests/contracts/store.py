@@ -166,7 +166,8 @@ class StoreContract:
             metadata={"labels": ["bug", "p1"], "votes": 3, "nested": {"open": True, "none": None, "float": 0.1}},
             audiences=("team-a", PUBLIC),
         )
-        full = replace(full, chunks=(replace(full.chunks[0], summary="What is embedded."), full.chunks[1]))
+        summarized = replace(full.chunks[0], summary="What is embedded.", strategy="summary")
+        full = replace(full, chunks=(summarized, full.chunks[1]))
         bare = make_entry("bare", [], url="", title="")
         store.replace([full, bare])
         held(store, [full, bare])

@@ -63,11 +63,11 @@ def _summary(text: str) -> str:
     def weight(number: int) -> tuple[float, int]:
         return fmean(weights[word] for word in words[number]), -number
 
-    number = min(candidates, default=None)
+    lead = number = min(candidates, default=None)
     while number is not None:
         chosen.add(number)
         left -= len(sentences[number]) + 1
-        for word in set(words[number]):
+        for word in set(words[number]) if number != lead else ():  # the lead names the subject, which is to be told of
             weights[word] **= 2
         candidates = {other for other in candidates - {number} if len(sentences[other]) <= left}
         number = max(candidates, key=weight, default=None)
