@@ -13,10 +13,9 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, TypeAlias, TypeVar
 
-from include.lore.records.tables import KEY_CHARACTERS
 from include.lore.types import Answer, Question, Trace
 
-__all__ = ["MAX_CHARACTERS", "MAX_ITEMS", "Redact", "short_key", "storable", "storable_answer"]
+__all__ = ["KEY_CHARACTERS", "MAX_CHARACTERS", "MAX_ITEMS", "Redact", "short_key", "storable", "storable_answer"]
 
 Value = TypeVar("Value")
 Redact: TypeAlias = Callable[[str], str]
@@ -24,6 +23,8 @@ Redact: TypeAlias = Callable[[str], str]
 
 MAX_CHARACTERS = 100_000
 """Longest text; what was cut off is said at its end."""
+KEY_CHARACTERS = 200
+"""Longest text that is looked up by: PostgreSQL indexes no long ones."""
 MAX_ITEMS = 1_000
 """Most passages, messages, notes … of one kind."""
 

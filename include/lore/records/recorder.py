@@ -104,7 +104,7 @@ class QueuedRecorder:
         if thread is not None and thread.is_alive():
             thread.join(timeout)
         with self._changed:
-            if n := len(self._waiting):
+            if (n := len(self._waiting)) and not self._off:
                 log.error("The process ended before all was written to %s; answers lost: %d.", self._name, n)
                 self.dropped += n
                 self._off = True

@@ -26,12 +26,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
+from include.lore.records.clean import KEY_CHARACTERS
+
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
 __all__ = [
     "HEAD",
-    "KEY_CHARACTERS",
     "VERSION_TABLE",
     "Moment",
     "answers",
@@ -49,9 +50,6 @@ HEAD = "0001"
 
 VERSION_TABLE = "lore_schema"
 """Alembic's table; of a name of its own, because a database may hold another program's (Airflow's, say)."""
-
-KEY_CHARACTERS = 200
-"""Longest text in a column that is looked up: PostgreSQL indexes no long ones."""
 
 
 class Moment(TypeDecorator[datetime]):

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from include.lore.errors import ConfigurationError
 from include.lore.records.engine import check_url, database_file
+from include.lore.records.otel import check_endpoint
 from include.lore.records.recorder import QueuedRecorder, Recorders
 from include.lore.settings import Settings
 from include.lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
+    from include.lore.records.clean import Redact
+    from include.lore.records.otel import TraceSink
     from include.lore.records.recorder import ClosingRecorder
     from include.lore.records.records import Records
 
-__all__ = ["make_recorder", "open_records"]
+__all__ = ["make_ledger", "make_recorder", "open_records"]
 
 DEFAULT_URL = "sqlite:///.lore/records.db"
 OFF = "none"
@@ -32,6 +38,9 @@ def make_recorder(settings: Settings) -> Recorders:
     if url != OFF:
         check_url(url)
         recorders.append(QueuedRecorder(partial(_open, url, settings), "the records"))
+    if settings.otel_endpoint:
+        check_endpoint(settings.otel_endpoint)
+        recorders.append(QueuedRecorder(partial(_open_traces, settings.otel_endpoint, settings), "the traces"))
     return Recorders(recorders)
 
 
@@ -57,14 +66,47 @@ def open_records(settings: Settings) -> Records:
     return records
 
 
+def make_ledger(settings: Settings) -> Callable[[datetime], float] | None:
+    """Who knows what all calls of models since a moment cost, in US dollars; None where nothing is recorded.
+
+    The records are opened at the first call, which raises as `open_records` does, but makes them where there are none.
+    """
+    url = _url(settings)
+    if url == OFF:
+        return None
+    check_url(url)
+    opened: list[Records] = []
+    opening = Lock()
+
+    def spent_since(moment: datetime) -> float:
+        from include.lore.records.costs import spent
+
+        with opening:
+            if not opened:
+                opened.append(_open(url, settings))
+        return spent(opened[0].engine, moment)
+
+    return spent_since
+
+
 def _url(settings: Settings) -> str:
     return secret(settings.records_url) or DEFAULT_URL
 
 
 def _open(url: str, settings: Settings) -> Records:
-    from include.lore.ingest.redact import Redactor
     from include.lore.records.records import Records
 
+    return Records.open(url, _redact(settings), settings.records_retention_days)
+
+
+def _open_traces(endpoint: str, settings: Settings) -> TraceSink:
+    from include.lore.records.otel import TraceSink
+
+    return TraceSink(endpoint, content=settings.otel_content, redact=_redact(settings))
+
+
+def _redact(settings: Settings) -> Redact:
+    from include.lore.ingest.redact import Redactor
+
     # Documents may be kept with their secrets, if their owners say so; what somebody pastes into a question may not.
-    policy = "secrets" if settings.redact == "none" else settings.redact
-    return Records.open(url, Redactor(policy).text, settings.records_retention_days)
+    return Redactor("secrets" if settings.redact == "none" else settings.redact).text
