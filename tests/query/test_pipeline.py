@@ -181,7 +181,8 @@ class TestWithChatModel:
 
     def test_a_status_of_that_name_is_no_verdict(self) -> None:
         answer = Setup([PLAN], ["The server then says NOT_FOUND [1]."]).ask()
-        assert (answer.found, answer.text) == (True, "The server then says NOT_FOUND [1].")
+        assert answer.found
+        assert answer.text.startswith("The server then says NOT_FOUND [1]")
 
     @pytest.mark.parametrize("reply", ["", " \n\n", "[99]", "![](https://evil.com/p.png)", "\u200b"])
     def test_an_answer_of_which_nothing_is_left_is_replaced_by_quotes(self, reply: str) -> None:
@@ -222,7 +223,9 @@ class TestWithChatModel:
         last = events[-1]
         assert isinstance(last, Answered)
         assert "".join(event.text for event in events if isinstance(event, Delta)) == last.answer.text
-        assert last.answer.text.startswith("Open the page of settings [2]. Then\n\n*The language model failed here")
+        assert last.answer.text.startswith(
+            "The API allows twenty calls a minute [2]. Then\n\n*The language model failed here"
+        )
         assert [citation.number for citation in last.answer.citations] == [1, 2]
 
     def test_a_failed_plan_is_the_question_itself(self) -> None:
@@ -372,7 +375,7 @@ class BreakingChatModel(FakeChatModel):
         super().__init__([PLAN])
 
     def stream(self, messages, **_):  # type: ignore[no-untyped-def]
-        yield "Open the page of settings [2]. Then"
+        yield "The API allows twenty calls a minute [2]. Then"
         raise ModelError("The connection was reset.")
 
 

@@ -1,19 +1,26 @@
 """The check of an answer, in code: whatever a model wrote, only this leaves.
 
-Citations become `[n]` and stay when passage n exists; links stay when a passage holds them; HTML is escaped. Code is
-left alone but for its links. An answer may come in pieces: a piece leaves as soon as nothing that follows can change
-what it means. The result is Markdown for a renderer that has raw HTML and images switched off.
+Citations become `[n]` and stay when passage n exists; links and commands stay when a passage holds them; HTML is
+escaped; a sentence that the passages it cites do not bear out is marked. What stands only in a passage that gives
+orders to a language model counts as standing nowhere. An answer may come in pieces: a piece leaves as soon as nothing
+that follows can change what it means. The result is Markdown for a renderer that has raw HTML and images switched off.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import compress
 
-from include.lore.query.inline import REMOVED_FROM_CODE, Findings, clean_line
+from include.lore.query.commands import REMOVED_COMMAND, KnownCode, bound_names, is_shell
+from include.lore.query.injection import gives_orders
+from include.lore.query.inline import REMOVED_FROM_CODE, Findings, Known, clean_line
 from include.lore.query.links import KnownLinks
+from include.lore.query.marks import CITATION
 from include.lore.query.quotes import cite
+from include.lore.query.statements import Review, Statements, mark_names
+from include.lore.query.support import Support
 from include.lore.query.visible import UNSEEN
 from include.lore.types import Check, Citation, Hit
 
@@ -29,26 +36,45 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？])")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _SHORTEST_PIECE = 20
 _LONGEST_PIECE = 2_000
+NAMES_TOLD = 5
 _CITATION = re.compile(r"(?<!\\)\[(\d+)\]")
+_CITATIONS_AFTER = re.compile(rf"\s{{0,3}}(?:(?:{CITATION})\s{{0,2}})+", re.IGNORECASE | re.VERBOSE)
+_OPENERS = "[【［〔(\\"
+_CLOSERS = re.compile(r"[\]】］〕)]")
+_LONGEST_CITATION = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Fence:
-    """An open code block: its closing sign, and the indentation and quote signs that its lines share."""
+    """An open code block: its closing sign, the indentation and quote signs that its lines share, its language; and the
+    names that it has used and those that it has given a meaning to.
+    """
 
     sign: str
     indent: int
     quote: str
+    language: str
+    used: list[str] = field(default_factory=list)
+    bound: set[str] = field(default_factory=set)
 
 
 class AnswerCheck:
-    """Checks an answer while it is written: `feed` pieces, `finish`, then read `result`."""
+    """Checks an answer to `question` while it is written: `feed` pieces, `finish`, then read `result`.
 
-    def __init__(self, passages: Sequence[Hit], *, quoting: bool = False) -> None:
+    With `support` its sentences are reviewed as well. With `quoting` the text is a source's own.
+    """
+
+    def __init__(
+        self, passages: Sequence[Hit], *, question: str = "", support: Support | None = None, quoting: bool = False
+    ) -> None:
         self._quoting = quoting
         self._count = len(passages)
-        self._known = KnownLinks(passages)
+        texts = [hit.chunk.passage for hit in passages]
+        honest = [not gives_orders(text) for text in texts]
+        code = KnownCode([question, *compress(texts, honest)])
+        self._known = Known(KnownLinks(compress(passages, honest)), code)
         self._findings = Findings()
+        self._statements = Statements(support, texts, question, code) if support else None
         self._pending = ""
         self._looked_at = 0
         self._at_start = True
@@ -68,17 +94,21 @@ class AnswerCheck:
         rest, self._pending = self._pending, ""
         cleaned = self._clean(rest) if rest else ""
         if self._fence:
-            cleaned += ("" if self._at_start and not rest else "\n") + self._fence.quote + self._fence.sign
-            self._fence = None
+            cleaned += ("" if self._at_start and not rest else "\n") + self._close(self._fence)
         return cleaned
 
     @property
     def result(self) -> Check:
         """What was kept and taken out so far."""
+        review = self._statements.review if self._statements else Review()
         return Check(
             kept_citations=tuple(sorted(self._findings.kept)),
             dropped_citations=tuple(dict.fromkeys(self._findings.dropped_citations)),
             dropped_links=tuple(dict.fromkeys(self._findings.dropped_links)),
+            dropped_commands=tuple(dict.fromkeys(self._findings.dropped_commands)),
+            unsupported=tuple(dict.fromkeys(review.unsupported)),
+            misquoted=tuple(dict.fromkeys(review.misquoted)),
+            uncited=review.uncited,
         )
 
     def _next_end(self) -> int | None:
@@ -92,11 +122,20 @@ class AnswerCheck:
             return None if newline < 0 else newline + 1
         for match in _SENTENCE_END.finditer(line[: _LONGEST_PIECE + 1], self._looked_at):
             if match.start() >= _SHORTEST_PIECE and _nothing_open(line[: match.start()]):
-                return match.start()
+                return self._past_citations(line, match.start(), whole=newline >= 0)
         if len(line) > _LONGEST_PIECE:
             return self._forced_end()
         self._looked_at = max(0, len(line) - 1)
         return None if newline < 0 else newline + 1
+
+    def _past_citations(self, line: str, end: int, *, whole: bool) -> int | None:
+        """The end of a sentence with the citations behind its full stop; None while more of them may come."""
+        following = _CITATIONS_AFTER.match(line, end)
+        if following:
+            end = end + len(line[end : following.end()].rstrip())
+        rest = line[end:].lstrip()
+        open_bracket = rest[:1] in _OPENERS and len(rest) < _LONGEST_CITATION and not _CLOSERS.search(rest)
+        return None if not whole and (not rest or open_bracket) else end
 
     def _forced_end(self) -> int:
         """Cut an endless line at a space, or make one: nothing may grow together again across the cut."""
@@ -117,6 +156,8 @@ class AnswerCheck:
         if opening and not ("`" in opening["fence"] and "`" in opening["info"]):
             return self._open(opening) + newline
         cleaned = clean_line(line, self._known, self._count, self._findings, at_start=at_start, quoting=self._quoting)
+        if self._statements and cleaned.strip():
+            cleaned = self._statements.read(cleaned)
         return cleaned + newline
 
     def _open(self, opening: re.Match[str]) -> str:
@@ -124,8 +165,8 @@ class AnswerCheck:
         language = _LANGUAGE.match(opening["info"].strip())
         item = f"{opening['quote']}{opening['item'].rstrip()}\n" if opening["item"] else ""
         indent = len((opening["indent"] + opening["item"]).expandtabs(4))
-        self._fence = _Fence(opening["fence"], indent, opening["quote"])
-        return f"{item}{opening['quote']}{opening['fence']}{language[0] if language else ''}"
+        self._fence = _Fence(opening["fence"], indent, opening["quote"], language[0] if language else "")
+        return f"{item}{opening['quote']}{opening['fence']}{self._fence.language}"
 
     def _clean_code(self, line: str, fence: _Fence) -> str:
         code = line[len(fence.quote) :] if fence.quote and line.startswith(fence.quote) else line
@@ -135,9 +176,25 @@ class AnswerCheck:
         code = code[:margin].expandtabs(4)[fence.indent :] + code[margin:]
         closing = code.strip()
         if closing and set(closing) == {fence.sign[0]} and len(closing) >= len(fence.sign):
-            self._fence = None
-            return fence.quote + fence.sign
-        return fence.quote + self._known.clean_code(code, REMOVED_FROM_CODE, self._findings.dropped_links)
+            return self._close(fence)
+        code = self._known.links.clean_code(code, REMOVED_FROM_CODE, self._findings.dropped_links)
+        if is_shell(fence.language, code) and not self._known.code.allows_command(code):
+            self._findings.dropped_commands.append(code.strip())
+            code = f"# {REMOVED_COMMAND}"
+        elif self._statements:
+            fence.used.extend(self._known.code.unknown_names(code))
+            fence.bound |= bound_names(code)
+        return fence.quote + code
+
+    def _close(self, fence: _Fence) -> str:
+        """The end of a code block, with the names below it that are in no source."""
+        self._fence = None
+        closed = fence.quote + fence.sign
+        unknown = [name for name in dict.fromkeys(fence.used) if name.split(".")[0] not in fence.bound]
+        if not unknown or self._statements is None:
+            return closed
+        self._statements.review.unsupported.extend(f"`{name}`" for name in unknown)
+        return f"{closed}\n{fence.quote}{mark_names(unknown[:NAMES_TOLD])}\n"
 
 
 def citations_of(text: str, passages: Sequence[Hit], kept: Sequence[int], question: str) -> tuple[Citation, ...]:

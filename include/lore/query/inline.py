@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from include.lore.query.commands import REMOVED_COMMAND, KnownCode
 from include.lore.query.links import LINK, SCHEME_ALONE, KnownLinks, trim
 from include.lore.query.marks import CITATION, NUMBERS, expand, indexed_name, is_interval
 from include.lore.query.markup import (
@@ -24,10 +25,13 @@ from include.lore.query.markup import (
     looks_like_link,
 )
 
-__all__ = ["REMOVED_FROM_CODE", "REMOVED_FROM_TEXT", "Findings", "clean_line"]
+__all__ = ["REMOVED_FROM_CODE", "REMOVED_FROM_TEXT", "Findings", "Known", "clean_line"]
 
 REMOVED_FROM_TEXT = "(link removed)"
 REMOVED_FROM_CODE = "<link removed>"
+_CODE_SPAN = re.compile(r"((?<!`)(`+)(?!`).*?(?<!`)\2(?!`))")
+_MENTION = re.compile(r"(?<![\w.@/&#-])@(?=([A-Za-z][\w.-]*\w))")
+_CALLS_ALL = frozenset(("channel", "here", "everyone", "all", "group", "team"))
 _MAX_ROUNDS = 8
 _MAX_DEPTH = 10
 
@@ -47,17 +51,37 @@ _TOKEN = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the sources hold, so that it may stand in an answer: their links, and their code with all other words."""
+
+    links: KnownLinks
+    code: KnownCode
+
+    def without_mentions(self, line: str) -> str:
+        """The line in which nobody is called by an @ whom no source names so, and never everybody at once."""
+        pieces = _CODE_SPAN.split(line)
+        prose = range(0, len(pieces), 3)  # between them stand the code spans and their ticks, which are left alone
+        for place in prose:
+            pieces[place] = _MENTION.sub(self._mention, pieces[place])
+        return "".join(piece for place, piece in enumerate(pieces) if place % 3 != 2)
+
+    def _mention(self, match: re.Match[str]) -> str:
+        return "@" if match[1].lower() not in _CALLS_ALL and self.code.holds(f"@{match[1]}") else ""
+
+
 @dataclass
 class Findings:
-    """What was found while an answer was cleaned: citations that stay, numbers and links that were taken out."""
+    """What was found while an answer was cleaned: citations that stay; numbers, links and commands taken out."""
 
     kept: set[int] = field(default_factory=set)
     dropped_citations: list[str] = field(default_factory=list)
     dropped_links: list[str] = field(default_factory=list)
+    dropped_commands: list[str] = field(default_factory=list)
 
 
 def clean_line(
-    line: str, known: KnownLinks, passages: int, findings: Findings, *, at_start: bool, quoting: bool = False
+    line: str, known: Known, passages: int, findings: Findings, *, at_start: bool, quoting: bool = False
 ) -> str:
     """The line, or piece of one, as it may leave. `passages` is how many numbers there are to cite.
 
@@ -66,7 +90,7 @@ def clean_line(
     """
     for _ in range(_MAX_ROUNDS):
         scan = _Scan(line, known, passages, findings, at_start, quoting, 0)
-        cleaned = scan.run()
+        cleaned = known.without_mentions(scan.run())
         if cleaned == line:
             findings.kept |= scan.kept
             return cleaned
@@ -78,7 +102,7 @@ class _Scan:
     """One pass over one line, left to right."""
 
     def __init__(
-        self, line: str, known: KnownLinks, passages: int, findings: Findings, at_start: bool, quoting: bool, level: int
+        self, line: str, known: Known, passages: int, findings: Findings, at_start: bool, quoting: bool, level: int
     ) -> None:
         self.line = line
         self.known = known
@@ -174,7 +198,7 @@ class _Scan:
 
     def _allowed(self, destination: str) -> bool:
         """Whether a link may lead there; if not it is on record, unless it is a quoted page's own relative link."""
-        if self.known.may_link(destination):
+        if self.known.links.may_link(destination):
             return True
         if destination and not (self.quoting and not re.match(r"[a-z][a-z0-9+.-]*:|//", destination, re.IGNORECASE)):
             self.findings.dropped_links.append(destination)
@@ -243,7 +267,7 @@ class _Scan:
             self._write(REMOVED_FROM_TEXT)
 
     def _link(self, match: re.Match[str]) -> None:
-        kept = self.known.keep(match[0])
+        kept = self.known.links.keep(match[0])
         if kept:
             self._write(kept)
             self.position = match.start() + len(kept)
@@ -280,10 +304,14 @@ class _Scan:
         if not end:
             self._write("\\`" * len(match[0]))
             return
-        code = self.known.clean_code(
+        code = self.known.links.clean_code(
             self.line[match.end() : end.start()], REMOVED_FROM_CODE, self.findings.dropped_links
         )
         self.position = end.end()
+        if self.known.code.allows_inline(code) is False:
+            self.findings.dropped_commands.append(code.strip())
+            self._write(REMOVED_COMMAND)
+            return
         self._seal(f"{match[0]}{code}{match[0]}")
 
     def _tag(self, match: re.Match[str]) -> None:

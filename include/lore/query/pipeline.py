@@ -77,7 +77,7 @@ class Pipeline:
         self._context = context
         self.sources = tuple(sources)
         self._make_plan = partial(make_plan, context=context, sources=self.sources)
-        self._writing = Writing(chat_model, context_tokens=context_tokens, seconds=self._deadlines.answer)
+        self._writing = Writing(chat_model, embedder, context_tokens=context_tokens, seconds=self._deadlines.answer)
 
     def search(self, question: Question) -> list[Hit]:
         """The passages for a question as it is written, best first and as they were indexed, without language model.

@@ -6,21 +6,31 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from include.lore.errors import ModelError
-from include.lore.protocols import ChatModel
+from include.lore.protocols import ChatModel, Embedder
 from include.lore.query import answer as answering
 from include.lore.query.answer import AnswerWriter
 from include.lore.query.citations import AnswerCheck
+from include.lore.query.injection import gives_orders
 from include.lore.query.prompts import prompt_version
 from include.lore.query.relevance import irrelevant
 from include.lore.query.run import Run
+from include.lore.query.statements import LEGEND
+from include.lore.query.support import Support
+from include.lore.query.visible import visible
 
 __all__ = ["Writing"]
 
 
 class Writing:
-    """The last stage of the journey. What it has to say besides the answer's text goes into the run."""
+    """The last stage of the journey. What it has to say besides the answer's text goes into the run.
 
-    def __init__(self, chat_model: ChatModel | None, *, context_tokens: int | None, seconds: float) -> None:
+    The `embedder` serves the check of what the sentences of an answer mean.
+    """
+
+    def __init__(
+        self, chat_model: ChatModel | None, embedder: Embedder, *, context_tokens: int | None, seconds: float
+    ) -> None:
+        self._embedder = embedder
         self._writer = (
             AnswerWriter(chat_model, context_tokens=context_tokens, seconds=seconds) if chat_model is not None else None
         )
@@ -37,7 +47,7 @@ class Writing:
             run.notes.append("Nothing that was found has to do with the question.")
             yield from _not_found(run, answering.NOTHING_FOUND)
         elif self._writer:
-            yield from self._write(run, self._writer)
+            yield from self._written(run, self._writer)
         else:
             yield f"{answering.NO_MODEL}\n\n"
             yield from _quote(run)
@@ -45,7 +55,7 @@ class Writing:
     def _from_context(self, run: Run) -> Iterator[str]:
         """An answer from the global context, which the planner, or the rule without a model, found relevant."""
         if self._writer:
-            yield from self._write(run, self._writer)
+            yield from self._written(run, self._writer)
         else:
             yield f"{answering.NO_MODEL}\n\n"
             yield from _quote(run)
@@ -63,8 +73,16 @@ class Writing:
             yield check.finish()
         run.check = check.result
 
+    def _written(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
+        """What the model writes; below it what the marks in it mean."""
+        _note_orders(run)
+        yield from self._write(run, writer)
+        if run.check.unsupported or run.check.misquoted:
+            yield f"\n\n{LEGEND}"
+
     def _write(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
-        check = AnswerCheck(run.passages)
+        support = Support(run.sources, run.question.text, self._embedder)
+        check = AnswerCheck(run.passages, question=run.question.text, support=support)
         run.prompts["answer"] = prompt_version("answer")
         try:
             pieces = writer.write(
@@ -95,6 +113,13 @@ class Writing:
             yield rest
         else:
             yield from _uncited(run, rest)
+
+def _note_orders(run: Run) -> None:
+    """Say which passages nothing is taken from on their word."""
+    pages = [visible(hit.chunk.title) for hit in run.passages if gives_orders(hit.chunk.passage)]
+    if pages:
+        named = ", ".join(dict.fromkeys(pages))
+        run.notes.append(f"Passages that speak to a language model were given, but count for nothing: {named}.")
 
 
 def _not_found(run: Run, sentence: str) -> Iterator[str]:
