@@ -8,7 +8,11 @@ import pytest
 
 from include.lore.declarations import load_assistant
 from include.lore.errors import DeclarationError
+from include.lore.query.filters import KnownSource
+from include.lore.settings import Settings
+from include.lore.wiring.assistant import known_sources, make_context
 from tests.conftest import ROOT
+from tests.fakes import FakeEmbedder
 
 GOOD = "name: Desk\ncontext: |\n  The book: https://book.example.com.\nsuggested_questions: [Where]\n"
 
@@ -66,3 +70,23 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, said: str, 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match="is no file"):
         load_assistant(tmp_path)
+
+
+def test_the_planner_is_told_of_it_and_of_the_declared_sources(tmp_path: Path) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "chat.yaml").write_text(
+        "kind: slack_export\ntitle: Chat\npath: .\nchannels: ['#help', news]\naudiences: [ops]\n"
+    )
+    (sources / "broken.yaml").write_text("kind: nothing\n")
+    settings = Settings(sources_dir=sources, assistant=write(tmp_path, GOOD))
+    assert known_sources(settings) == (KnownSource("chat", "slack_export", "Chat", ("help", "news"), ("ops",)),)
+    context = make_context(settings, FakeEmbedder())
+    assert context is not None
+    assert (context.name, context.passage.chunk.document_id) == ("Desk", "assistant:assistant.yaml")
+
+
+def test_without_files_it_is_told_nothing(tmp_path: Path) -> None:
+    settings = Settings(sources_dir=tmp_path / "none", assistant=tmp_path / "none.yaml")
+    assert known_sources(settings) == ()
+    assert make_context(settings, FakeEmbedder()) is None

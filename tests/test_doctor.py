@@ -113,6 +113,17 @@ def test_staging_is_written_to_and_left_as_it_was(tmp_path: Path) -> None:
     assert "LORE_STAGING_URI" in finding.remedy
 
 
+def test_the_file_about_the_assistant(tmp_path: Path) -> None:
+    file = tmp_path / "assistant.yaml"
+    assert doctor.check_assistant(file).status == "skipped"
+    file.write_text("name: Desk\ncontext: The book.\n")
+    assert doctor.check_assistant(file) == doctor.Finding("assistant", "ok", "Desk")
+    file.write_text("name: Desk\n")
+    finding = next(one for one in doctor.examine({"LORE_ASSISTANT": str(file)}) if one.name == "assistant")
+    assert finding.status == "problem"
+    assert "`context` is missing" in finding.detail
+
+
 def test_declarations(tmp_path: Path) -> None:
     assert doctor.check_declarations(tmp_path).status == "warning"
     (tmp_path / "good.yaml").write_text("kind: files\npath: .\n")

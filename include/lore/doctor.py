@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
-from include.lore.declarations import load_declarations
+from include.lore.declarations import load_assistant, load_declarations
 from include.lore.errors import LoreError, ModelError
 from include.lore.protocols import ChatModel, Embedder, FallbackReranker, Reranker, Store
 from include.lore.settings import Settings, load_settings
@@ -52,6 +52,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
         return
     yield Finding("settings", "ok", "every LORE_ name is known and every value fits")
     yield _guarded("declarations", lambda: check_declarations(settings.sources_dir))
+    yield _guarded("assistant", lambda: check_assistant(settings.assistant))
     yield _guarded("staging", lambda: check_staging(settings.staging_uri))
     settings = settings.model_copy(
         update={"max_retries": 0, "timeout_seconds": min(settings.timeout_seconds, CALL_SECONDS)}
@@ -108,6 +109,14 @@ def check_declarations(folder: Path) -> Finding:
     if not declarations.valid:
         return Finding("declarations", "warning", f"none in {folder}", "Declare a source; README.md shows how.")
     return Finding("declarations", "ok", ", ".join(declaration.id for declaration in declarations.valid))
+
+
+def check_assistant(file: Path) -> Finding:
+    """Can the file about the assistant be read, where there is one?"""
+    assistant = load_assistant(file)
+    if assistant is None:
+        return Finding("assistant", "skipped", f"there is no {file}: no question is answered from a global context")
+    return Finding("assistant", "ok", assistant.name)
 
 
 def check_staging(uri: str) -> Finding:
