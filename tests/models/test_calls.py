@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from threading import Event
 from typing import Any
 
 import pytest
@@ -69,8 +70,19 @@ def test_a_server_that_asks_for_more_time_than_there_is_ends_the_call_at_once(
 @each(*VENDORS)
 def test_a_server_that_sends_a_byte_now_and_then(vendor: Vendor, how: str) -> None:
     error = failure(vendor, how, Fault(drip=0.01), timeout=0.15)
-    assert "did not finish in 0.15 s" in error.message
+    assert "took over 0.15 s" in error.message
+    assert "LORE_TIMEOUT_SECONDS" in error.remedy
     assert error.retryable
+
+
+def test_a_stream_may_take_longer_while_something_comes() -> None:
+    words, slowly = " ".join(["word"] * 40), Fault(change=lambda _: Event().wait(0.015))
+    with OPENAI.server(lambda _: words) as server:
+        server.faults.extend([slowly, slowly])
+        assert "".join(OPENAI.make(server, timeout=0.5, stream_timeout=30.0).stream(MESSAGES)) == words
+        with pytest.raises(ModelError, match=r"did not finish in 0\.3 s") as raised:
+            list(OPENAI.make(server, timeout=0.5, stream_timeout=0.3).stream(MESSAGES))
+    assert "LORE_ANSWER_SECONDS" in raised.value.remedy
 
 
 @pytest.mark.parametrize("how", CALLS)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from tests.servers.local import LocalServer, QuietHandler
 
@@ -54,12 +55,23 @@ class ModelServer(LocalServer):
         self.stopped = threading.Event()
         self._replies = replies if callable(replies) else deque(replies)
 
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._server.handle_error = _say_unless_gone  # type: ignore[method-assign]
+        return self
+
     def __exit__(self, *details: object) -> None:
         self.stopped.set()
         super().__exit__(*details)
 
     def reply(self, body: dict[str, Any]) -> str:
         return self._replies(body) if callable(self._replies) else self._replies.popleft()
+
+
+def _say_unless_gone(request: object, address: object) -> None:
+    """Print what went wrong in the server, but for a client that did not wait for the answer."""
+    if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
+        traceback.print_exc()
 
 
 class ModelHandler(QuietHandler):
@@ -71,13 +83,12 @@ class ModelHandler(QuietHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.api.requests.append(Request(self.path, dict(self.headers), body))
         fault = self.api.faults.popleft() if self.api.faults else Fault()
-        with suppress(BrokenPipeError, ConnectionResetError):  # whoever asked is gone
-            if fault.drip:
-                self.drip(fault)
-            elif fault.body is not None:
-                self.send(fault.status, fault.body, fault.headers)
-            else:
-                self.respond(body, fault)
+        if fault.drip:
+            self.drip(fault)
+        elif fault.body is not None:
+            self.send(fault.status, fault.body, fault.headers)
+        else:
+            self.respond(body, fault)
 
     def respond(self, body: dict[str, Any], fault: Fault) -> None:
         raise NotImplementedError

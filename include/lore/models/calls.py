@@ -38,7 +38,8 @@ class _End:
 
 @dataclass(frozen=True)
 class Calls:
-    """The way to the model `name`. Each call ends within `timeout` seconds, waiting for a place and repeats included.
+    """The way to the model `name`. Each call ends within `timeout` seconds, waiting for a place and repeats included; a
+    stream within `stream_timeout`, if something comes of it every `timeout` seconds.
 
     `explain` turns whatever a call raises into an error of Lore's; that says whether a repeat may help. A `breaker`
     refuses calls at once after several that failed for the moment. `limiter` is shared by the models of a process.
@@ -51,6 +52,8 @@ class Calls:
     limiter: Limiter = field(default_factory=lambda: Limiter(8))
     breaker: CircuitBreaker | None = None
     timeout_setting: str = "LORE_TIMEOUT_SECONDS"
+    stream_timeout: float | None = None
+    """None: as `timeout`."""
 
     def run(self, call: Callable[[], Awaitable[T]], *, patient: bool = False) -> T:
         """What the call gives. A patient one has `timeout` seconds for each try and waits up to two minutes between.
@@ -70,8 +73,8 @@ class Calls:
 
         Leaving the stream ends the call. Raises as `run` does, also in the middle.
         """
-        deadline = monotonic() + self.timeout
-        with self._admitted(deadline):
+        deadline = monotonic() + (self.stream_timeout or self.timeout)
+        with self._admitted(monotonic() + self.timeout):
             pieces: SimpleQueue[T | _End] = SimpleQueue()
             future = submit(self._pump(call, deadline, pieces))
             try:
@@ -122,6 +125,7 @@ class Calls:
                 try:
                     async with tries.time(), aclosing(call()) as stream:
                         async for piece in stream:
+                            tries.something_came()
                             pieces.put(piece)
                             any_piece = True
                             while pieces.qsize() > MAX_PENDING:
@@ -145,18 +149,20 @@ class _Tries:
         self._failed = 0
 
     def time(self) -> asyncio.Timeout:
-        left = self._calls.timeout if self._patient else self._deadline - monotonic()
-        self._timeout = asyncio.timeout(max(0.0, left))
+        self._timeout = asyncio.timeout(max(0.0, self._left()))
         return self._timeout
+
+    def something_came(self) -> None:
+        self._timeout.reschedule(asyncio.get_running_loop().time() + max(0.0, self._left()))
+
+    def _left(self) -> float:
+        """The seconds that may pass from now until the call ends, or more of it comes."""
+        return self._calls.timeout if self._patient else min(self._calls.timeout, self._deadline - monotonic())
 
     async def after(self, error: Exception, *, last: bool = False) -> None:
         """Wait for the next try, or raise what the failure is to the caller."""
         if self._timeout.expired():
-            raise ModelError(
-                f"{self._calls.name} did not finish in {self._calls.timeout:g} s.",
-                remedy=f"Raise {self._calls.timeout_setting} for a slow model.",
-                retryable=True,
-            ) from None
+            raise self._late(last) from None
         failure = self._calls.explain(error)
         if last or not failure.retryable or self._failed >= self._calls.max_retries:
             raise failure from None
@@ -166,3 +172,11 @@ class _Tries:
             raise failure from None
         self._failed += 1
         await asyncio.sleep(pause)
+
+    def _late(self, any_piece: bool) -> ModelError:
+        calls = self._calls
+        seconds, setting, what = calls.timeout, calls.timeout_setting, "sent no more for" if any_piece else "took over"
+        if calls.stream_timeout and self._deadline <= monotonic():
+            seconds, setting, what = calls.stream_timeout, "LORE_ANSWER_SECONDS", "did not finish in"
+        message = f"{calls.name} {what} {seconds:g} s."
+        return ModelError(message, remedy=f"Raise {setting} for a slow model.", retryable=True)

@@ -41,7 +41,8 @@ class LangChainChatModel:
     """A chat model by its LangChain name, "provider:model", made on first use and used by any number of threads.
 
     `api_key` and `base_url` go to its provider, which else reads the variables that its package documents. A call ends
-    within `timeout` seconds, repeats (at most `max_retries`) included. Raises ConfigurationError for a name without
+    within `timeout` seconds, repeats (at most `max_retries`) included; a stream may go on for `stream_timeout` (None:
+    as `timeout`) while something comes every `timeout` seconds. Raises ConfigurationError for a name without
     provider or a missing key, MissingPackageError when the provider's package is not installed, ContextTooLongError
     when the messages do not fit, and ModelError for a refusal, an empty or unfinished answer, and everything else that
     a call ends in.
@@ -59,6 +60,7 @@ class LangChainChatModel:
         prices: Prices | None = None,
         limiter: Limiter | None = None,
         breaker: CircuitBreaker | None = None,
+        stream_timeout: float | None = None,
     ) -> None:
         self._provider_name, _, bare_name = model.partition(":")
         if not self._provider_name or not bare_name:
@@ -75,7 +77,9 @@ class LangChainChatModel:
         self._provider = provider_of(self._provider_name)
         self._access = Access(bare_name, api_key, base_url, timeout, max_tokens)
         self._prices = prices
-        self._calls = Calls(model, timeout, max_retries, self._failure, limiter or Limiter(8), breaker)
+        self._calls = Calls(
+            model, timeout, max_retries, self._failure, limiter or Limiter(8), breaker, stream_timeout=stream_timeout
+        )
         self._lock = threading.Lock()
         self._takes_schema: dict[type, bool] = {}
         """Whether each schema was taken as response format; absent while that is not known."""

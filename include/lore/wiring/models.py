@@ -111,7 +111,8 @@ def _cohere(settings: Settings, model: str) -> CohereReranker:
         model,
         api_key=secret(settings.cohere_api_key),
         base_url=settings.cohere_base_url,
-        timeout=min(settings.reranker_timeout_seconds, settings.timeout_seconds),
+        # The local one must have some of the stage's time, too.
+        timeout=min(settings.reranker_timeout_seconds, settings.timeout_seconds, 0.75 * settings.rerank_seconds),
         max_retries=settings.max_retries,
         prices=make_prices(settings),
         limiter=_limiter(settings.max_concurrency),
@@ -133,6 +134,7 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
         base_url=base_url,
         timeout=settings.timeout_seconds,
         max_retries=settings.max_retries,
+        stream_timeout=max(settings.timeout_seconds, settings.answer_seconds),
         max_tokens=settings.max_output_tokens,
         prices=make_prices(settings),
         limiter=_limiter(settings.max_concurrency),
