@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["block", "details", "page", "paragraph", "section", "table"]
+__all__ = ["block", "details", "page", "paragraph", "section", "shown", "table"]
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 

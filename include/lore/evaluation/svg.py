@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+
+from include.lore.evaluation.html_page import shown
 
 __all__ = ["WIDE", "Point", "bars", "points"]
 
@@ -45,7 +46,7 @@ def bars(
         start = middle - bar * len(series) / 2
         for name, value in values.items():
             x, y = start + bar * series.index(name), scale.y(value)
-            tip = escape(f"{name}, {group}: {value:,.{digits}f}")
+            tip = shown(f"{name}, {group}: {value:,.{digits}f}")
             parts.append(
                 f'<rect class="s{series.index(name) % SERIES}" x="{x + 1:.1f}" y="{y:.1f}" width="{bar - 2:.1f}" '
                 f'height="{scale.y(0) - y:.1f}"><title>{tip}</title></rect>'
@@ -71,7 +72,7 @@ def points(found: Sequence[Point], *, x_label: str, y_label: str, label: str, wi
         x, y = LEFT + across.share(point.x) * (width - LEFT - RIGHT), scale.y(point.y)
         shape = _shape(kinds.index(point.kind), x, y)
         parts.append(
-            f'<g class="point s{series.index(point.series) % SERIES}"><title>{escape(point.label)}</title>{shape}</g>'
+            f'<g class="point s{series.index(point.series) % SERIES}"><title>{shown(point.label)}</title>{shape}</g>'
         )
     return _svg(parts, label, width) + _legend(series, kinds)
 
@@ -136,22 +137,22 @@ def _shape(kind: int, x: float, y: float) -> str:
 def _legend(series: Sequence[str], kinds: Sequence[str]) -> str:
     swatches = [
         f'<span><svg class="key s{number % SERIES}" viewBox="0 0 16 16"><rect width="16" height="16"/></svg>'
-        f"{escape(name)}</span>"
+        f"{shown(name)}</span>"
         for number, name in enumerate(series)
     ]
     swatches += [
-        f'<span><svg class="key shape" viewBox="0 0 16 16">{_shape(number, 8, 8)}</svg>{escape(name)}</span>'
+        f'<span><svg class="key shape" viewBox="0 0 16 16">{_shape(number, 8, 8)}</svg>{shown(name)}</span>'
         for number, name in enumerate(kinds)
     ]
     return f'<p class="legend">{"".join(swatches)}</p>'
 
 
 def _svg(parts: Sequence[str], label: str, width: int) -> str:
-    return f'<svg viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
+    return f'<svg viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{shown(label)}">{"".join(parts)}</svg>'
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{shown(text)}</text>'
 
 
 def _short(value: float, digits: int) -> str:
