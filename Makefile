@@ -7,7 +7,7 @@ export UV_PYTHON := $(BIN)/python
 # Where this is set, Airflow is compiled anew in every process, which takes longer than what it then does.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check up bench lock install clean
+.PHONY: demo test check up bench lock install sphinx clean
 
 install: $(VENV)/.installed
 
@@ -21,10 +21,18 @@ $(VENV)/.installed: requirements-dev.txt requirements-model.txt pyproject.toml
 	@$(UV) pip install -q --no-deps -e .
 	@touch $@
 
+# Sphinx makes a real site for a test and a bench. It wants another docutils than Lore, so it is in a place of its own.
+sphinx: $(VENV)/sphinx/.installed
+
+$(VENV)/sphinx/.installed: $(VENV)/.installed requirements-sphinx.txt
+	@$(UV) venv -q --clear --python $(BIN)/python $(VENV)/sphinx \
+	  && $(UV) pip install -q --python $(VENV)/sphinx/bin/python -r requirements-sphinx.txt && touch $@ \
+	  || echo "Sphinx could not be installed: the crawl of a site that it makes is skipped."
+
 demo: install
 	@$(BIN)/python -m examples.demo
 
-test: install
+test: install sphinx
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: install
@@ -36,12 +44,13 @@ check: install
 up: install
 	@$(BIN)/python -m include.lore.orchestration.standalone
 
-bench: install
+bench: install sphinx
 	@$(BIN)/python -m bench
 
 lock:
 	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements.in -o requirements.txt
 	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements-dev.in -o requirements-dev.txt
+	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements-sphinx.in -o requirements-sphinx.txt
 
 clean:
 	rm -rf $(VENV) .lore .airflow .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info

@@ -1,0 +1,65 @@
+"""How fast a documentation site is crawled: Airflow's pages, made by Sphinx, from a server on this machine, no pauses.
+
+    python -m bench.crawl [--theme classic]
+
+Prints JSON: pages a minute of a first read and of one where nothing changed. Needs `sphinx-build` (`make sphinx`) and
+Airflow's documentation, in a folder that LORE_TEST_SHARED_DATA names or beside the project.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.stopwatch import seconds
+from include.lore.declarations import SiteDeclaration
+from include.lore.sources.site import SiteSource
+from include.lore.types import Batch
+from tests.servers.site import SiteServer
+from tests.servers.sphinx import DOCS, build, find_sphinx, served
+
+DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def main() -> None:
+    """Print the figures; ends the process with a message where what it needs is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--theme", default="classic", help="one of those that Sphinx has")
+    arguments = parser.parse_args()
+    program = find_sphinx()
+    docs = Path(os.environ.get("LORE_TEST_SHARED_DATA") or DEFAULT) / DOCS
+    if program is None or not docs.is_dir():
+        sys.exit("This bench needs sphinx-build (`make sphinx`) and Airflow's documentation (LORE_TEST_SHARED_DATA).")
+    with tempfile.TemporaryDirectory() as folder:
+        site = build(program, docs, Path(folder), arguments.theme)
+        with served(site) as server:
+            json.dump({"theme": arguments.theme, **measure(server)}, sys.stdout, indent=2)
+    print()
+
+
+def measure(server: SiteServer) -> dict[str, float]:
+    """The figures of a first read and of a second one."""
+    declared = {"id": "docs", "url": server.url, "allow_hosts": ["127.0.0.1"], "delay_seconds": 0}
+    source = SiteSource(SiteDeclaration.model_validate(declared))
+    batches: list[Batch] = []
+    first = seconds(lambda: batches.extend(source.read(None)))
+    pages, asked = sum(len(batch.documents) for batch in batches), len(server.requests)
+    cursor = batches[-1].cursor
+    again: list[Batch] = []
+    second = seconds(lambda: again.extend(source.read(cursor)))
+    return {
+        "pages": pages,
+        "calls": asked,
+        "seconds": round(first, 2),
+        "pages_per_minute": round(60 * pages / first),
+        "unchanged_seconds": round(second, 2),
+        "unchanged_bodies": sum(request.status == 200 for request in server.requests[asked:]),
+    }
+
+
+if __name__ == "__main__":
+    main()
