@@ -112,6 +112,17 @@ def test_a_call_that_failed_leaves_its_money_to_the_next() -> None:
     assert purse.refusal("answer", "m", 12_000) == ""
 
 
+def test_a_call_that_tells_after_the_answer_counts_for_the_day() -> None:
+    clock = Clock()
+    budget = make(clock, per_day=10.0, spent_since=lambda since: 0.0)
+    purse = budget.open()
+    purse.refusal("plan", "m")
+    purse.close()
+    purse.book(Usage("m", "plan", 1, 1, 2.0))
+    clock.seconds += 10 * REFRESH_SECONDS
+    assert budget.spent_today() == 2.0
+
+
 def test_a_day_counts_what_is_recorded_what_is_over_and_what_is_under_way() -> None:
     clock, recorded = Clock(), [1.0]
     budget = make(clock, per_day=10.0, spent_since=lambda since: recorded[0])

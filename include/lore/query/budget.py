@@ -17,10 +17,10 @@ __all__ = ["Budget", "Purse"]
 
 BYTES_A_TOKEN = 3
 """English has four or five, other languages' texts fewer characters but more bytes: an estimate that is rather high."""
+INPUT_BYTES = {"plan": 6_000, "answer": 16_000}
+"""What the requests of these stages are in most cases; a stage that is not here is taken for one like the answer."""
 OUTPUT_TOKENS = {"plan": 400, "answer": 1_200}
-"""Longer replies of these stages are rare. A stage that is not here is taken for one like the answer."""
-ANSWER_BYTES = 16_000
-"""What a request for an answer is at most when its sources are full."""
+"""Longer replies are rare."""
 DOCUMENTS_A_SEARCH = 100
 INSTEAD = {
     "plan": "The plan is the question itself",
@@ -75,6 +75,7 @@ class Budget:
         self._lock = threading.RLock()
         self._open: set[Purse] = set()
         self._closed: list[_Closed] = []
+        self._late = 0.0
         self._day = now().date()
         self._recorded = 0.0
         self._read_at: float | None = None
@@ -92,8 +93,11 @@ class Budget:
         with self._lock:
             return self._sum()
 
-    def estimate(self, stage: str, model: str, size: int) -> float:
-        """What a call of the stage may cost: `size` is bytes of text, or passages to rank. 0 without a price."""
+    def estimate(self, stage: str, model: str, size: int | None = None) -> float:
+        """What a call of the stage may cost: `size` is bytes of text (None: as usual) or, for the stage "rerank",
+        passages. 0 without a price.
+        """
+        size = INPUT_BYTES.get(stage, INPUT_BYTES["answer"]) if size is None else size
         if stage == "rerank":
             cost = self._prices.search_cost(model, -(-size // DOCUMENTS_A_SEARCH))
         else:
@@ -101,17 +105,16 @@ class Budget:
             cost = self._prices.cost(model, size // BYTES_A_TOKEN, output)
         return cost or 0.0
 
-    def _reserve(self, purse: Purse, stage: str, model: str, size: int) -> str:
+    def _reserve(self, purse: Purse, stage: str, model: str, size: int | None) -> str:
         """Put the expected cost aside and return ""; or say why not."""
         cost = self.estimate(stage, model, size)
         if not cost or not (self._per_day or self._per_question):
             return ""
         kept = 0.0
         if stage != "answer" and self._answer_model:
-            kept = self.estimate("answer", self._answer_model, ANSWER_BYTES)
+            kept = self.estimate("answer", self._answer_model)
         self._refresh()
         with self._lock:
-            purse.reserved = 0.0  # a call before this one that told nothing failed
             for limit, spent, name in (
                 (self._per_question, purse.spent, "the budget of a question"),
                 (self._per_day, self._sum(), "the day's budget"),
@@ -119,20 +122,27 @@ class Budget:
                 if limit and spent + cost + kept > limit:
                     instead = INSTEAD.get(stage, f"The stage {stage!r} was left out").format(model=model)
                     return f"{instead}, because {name} for models (${limit:g}) does not allow the call."
-            purse.reserved = cost
+            purse.reserved[stage] = cost
         return ""
 
     def _sum(self) -> float:
         """Today's dollars as far as they are known; with the lock held."""
-        under_way = sum(each.spent + each.reserved for each in self._open)
-        return self._recorded + sum(each.cost for each in self._closed) + under_way
+        under_way = sum(each.spent + sum(each.reserved.values()) for each in self._open)
+        return self._recorded + self._late + sum(each.cost for each in self._closed) + under_way
+
+    def _book(self, purse: Purse, usage: Usage) -> None:
+        with self._lock:
+            reserved = purse.reserved.pop(usage.stage, 0.0)
+            cost = reserved if usage.cost is None else usage.cost
+            purse.spent += cost
+            if purse not in self._open:
+                self._late += cost  # its answer went without it, and so did the record
 
     def _close(self, purse: Purse) -> None:
         with self._lock:
             if purse not in self._open:
                 return
             self._open.remove(purse)
-            purse.reserved = 0.0
             if self._spent_since is None:
                 self._recorded += purse.spent
             else:
@@ -143,7 +153,7 @@ class Budget:
         with self._lock:
             now, clock = self._now(), self._clock()
             if now.date() != self._day:
-                self._day, self._recorded, self._read_at = now.date(), 0.0, None
+                self._day, self._recorded, self._late, self._read_at = now.date(), 0.0, 0.0, None
                 self._closed.clear()
             due = self._read_at is None or clock - self._read_at >= REFRESH_SECONDS
             if self._spent_since is None or not self._per_day or not due:
@@ -160,27 +170,27 @@ class Budget:
 
 
 class Purse:
-    """What one question may spend, and has spent. Its calls come one after another."""
+    """What one question may spend, and has spent. Its stages come one after another, and each makes one call."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self.spent = 0.0
-        self.reserved = 0.0
-        """What is put aside for the call under way."""
+        self.reserved: dict[str, float] = {}
+        """What is put aside for the call of a stage that has not told what it took; it may have failed."""
 
-    def refusal(self, stage: str, model: str, size: int) -> str:
+    def refusal(self, stage: str, model: str, size: int | None = None) -> str:
         """Why the stage may not call its model, in a sentence for the answer's notes; "" where it may.
 
-        `size` is the bytes of what is sent as text, or the number of passages for the stage "rerank".
+        `size` is the bytes of what is sent as text (None: as usual), or the number of passages for the stage "rerank".
         """
         return self._budget._reserve(self, stage, model, size)
 
     def book(self, usage: Usage) -> None:
-        """Take down what a call cost; where it does not say, what was put aside for it."""
-        with self._budget._lock:
-            self.spent += self.reserved if usage.cost is None else usage.cost
-            self.reserved = 0.0
+        """Take down what a call cost, also after the question is answered; where it does not say, what was put aside
+        for it.
+        """
+        self._budget._book(self, usage)
 
     def close(self) -> None:
-        """The question is answered: what was put aside for a call that never came back is free again."""
+        """The question is answered, and its record made."""
         self._budget._close(self)

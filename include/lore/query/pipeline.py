@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
 from include.lore.errors import ConfigurationError, LoreError, ModelError
 from include.lore.protocols import ChatModel, Embedder, Index, Recorder, Reranker
+from include.lore.query.budget import Budget
 from include.lore.query.context import GlobalContext
 from include.lore.query.deadlines import within
 from include.lore.query.dedup import dedup
@@ -17,6 +19,7 @@ from include.lore.query.filters import KnownSource, describe, fitting, narrowed
 from include.lore.query.passages import Passage, join, read_pages, spare
 from include.lore.query.plan import make_plan
 from include.lore.query.prompts import prompt_version
+from include.lore.query.rerank import rerank
 from include.lore.query.retrieve import retrieve
 from include.lore.query.run import Run
 from include.lore.query.writing import Writing
@@ -64,6 +67,7 @@ class Pipeline:
         deadlines: Deadlines | None = None,
         context: GlobalContext | None = None,
         sources: Sequence[KnownSource] = (),
+        budget: Budget | None = None,
     ) -> None:
         self._index = index
         self._embedder = embedder
@@ -75,6 +79,7 @@ class Pipeline:
         self._recorder = recorder
         self._deadlines = deadlines or Deadlines()
         self._context = context
+        self._budget = budget
         self.sources = tuple(sources)
         self._make_plan = partial(make_plan, context=context, sources=self.sources)
         self._writing = Writing(chat_model, embedder, context_tokens=context_tokens, seconds=self._deadlines.answer)
@@ -86,8 +91,9 @@ class Pipeline:
         """
         question, _ = _validated(question)
         run = self._run(question, Plan(question.text, (question.text,)))
-        self._retrieve(run)
-        self._rerank(run, self._rerank_limit)
+        with closing(run):
+            self._retrieve(run)
+            self._rerank(run, self._rerank_limit)
         return list(run.ranked)
 
     def passages(self, plan: Plan, question: Question) -> list[Hit]:
@@ -96,8 +102,9 @@ class Pipeline:
         Raises StoreError when all of its searches fail.
         """
         run = self._run(question, plan)
-        for _ in self._gather(run):
-            pass
+        with closing(run):
+            for _ in self._gather(run):
+                pass
         return list(run.passages)
 
     def ask(self, question: Question, *, plan: Plan | None = None) -> Answer:
@@ -127,9 +134,14 @@ class Pipeline:
     def _run(self, question: Question, plan: Plan) -> Run:
         parts = {"embedder": self._embedder, "reranker": self._reranker, "chat": self._chat_model}
         models = {role: part.name for role, part in parts.items() if part is not None}
-        return Run(question, models, plan, self._index.snapshot())
+        purse = self._budget.open() if self._budget else None
+        return Run(question, models, plan, self._index.snapshot(), purse=purse)
 
     def _stream(self, run: Run, plan: Plan | None) -> Iterator[Event]:
+        with closing(run):
+            yield from self._journey(run, plan)
+
+    def _journey(self, run: Run, plan: Plan | None) -> Iterator[Event]:
         started = perf_counter()
         if plan is None:
             self._plan(run)
@@ -153,11 +165,15 @@ class Pipeline:
         yield Answered(answer)
 
     def _plan(self, run: Run) -> None:
-        if self._chat_model:
+        chat_model = self._chat_model
+        if chat_model and (refusal := run.refusal("plan", chat_model.name)):
+            run.notes.append(refusal)
+            chat_model = None
+        if chat_model:
             run.prompts["plan"] = prompt_version("plan")
         seconds = self._deadlines.plan
         late = ModelError(f"It took longer than {seconds:g} s.", remedy="Raise LORE_PLAN_SECONDS.")
-        planning = partial(self._make_plan, run.question, self._chat_model, on_usage=run.on_usage("plan"))
+        planning = partial(self._make_plan, run.question, chat_model, on_usage=run.on_usage("plan"))
         try:
             run.plan, notes = within(seconds, planning, late)
             run.notes.extend(notes)
@@ -230,18 +246,19 @@ class Pipeline:
         run.ranked = run.candidates[:limit]
         if self._reranker is None or not run.candidates:
             return
-        seconds = self._deadlines.rerank
+        refusal = run.refusal("rerank", self._reranker.name, len(run.candidates))
+        seconds, on_usage = self._deadlines.rerank, run.on_usage("rerank")
         late = ModelError(f"It took longer than {seconds:g} s.", remedy="Raise LORE_RERANK_SECONDS.")
-        reranking = partial(self._reranker.rerank, run.plan.question, run.candidates, limit)
+        arguments = (self._reranker, run.plan.question, run.candidates, limit)
         try:
-            ranked: Sequence[Hit] = within(seconds, reranking, late)
-            reason = "" if ranked else "It gave no passages."
+            ranking = within(seconds, partial(rerank, *arguments, refusal=refusal, on_usage=on_usage), late)
         except ModelError as error:
-            ranked, reason = (), str(error)
-        if reason:
-            run.notes.append(f"The passages are in the order of the search; the reranker failed: {reason}")
-        else:
-            run.ranked = tuple(ranked[:limit])
+            run.notes.append(f"The passages are in the order of the search; the reranker failed: {error}")
+            return
+        run.ranked = ranking.hits
+        run.notes.extend(ranking.notes)
+        if ranking.reranker:
+            run.models = {**run.models, "reranker": ranking.reranker}
 
     def _join(self, run: Run) -> tuple[Passage, ...]:
         """The sources of the answer: neighbours joined where their pages can be read, else the passages as they are."""

@@ -9,6 +9,7 @@ from functools import partial
 from uuid import uuid4
 
 from include.lore.protocols import Index, OnUsage
+from include.lore.query.budget import Purse
 from include.lore.query.citations import citations_of
 from include.lore.query.passages import Passage
 from include.lore.query.quotes import cite
@@ -44,6 +45,7 @@ class Run:
     found: bool = True
     nearest: tuple[Citation, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    purse: Purse | None = None
 
     @property
     def passages(self) -> tuple[Hit, ...]:
@@ -55,7 +57,19 @@ class Run:
         return partial(self._used, stage)
 
     def _used(self, stage: str, usage: Usage) -> None:
-        self.usage.append(replace(usage, stage=stage))
+        usage = replace(usage, stage=stage)
+        self.usage.append(usage)
+        if self.purse:
+            self.purse.book(usage)
+
+    def refusal(self, stage: str, model: str, size: int | None = None) -> str:
+        """Why the budget does not allow a stage to call its model, for the notes; "" where it does."""
+        return self.purse.refusal(stage, model, size) if self.purse else ""
+
+    def close(self) -> None:
+        """The question is answered, or was left."""
+        if self.purse:
+            self.purse.close()
 
     def nearest_pages(self) -> tuple[Citation, ...]:
         """The closest pages, each once."""

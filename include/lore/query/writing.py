@@ -20,6 +20,8 @@ from include.lore.query.visible import visible
 
 __all__ = ["Writing"]
 
+SMALL_TALK = "Ask me something, and I will look it up."
+
 
 class Writing:
     """The last stage of the journey. What it has to say besides the answer's text goes into the run.
@@ -31,6 +33,7 @@ class Writing:
         self, chat_model: ChatModel | None, embedder: Embedder, *, context_tokens: int | None, seconds: float
     ) -> None:
         self._embedder = embedder
+        self._model = chat_model.name if chat_model is not None else ""
         self._writer = (
             AnswerWriter(chat_model, context_tokens=context_tokens, seconds=seconds) if chat_model is not None else None
         )
@@ -61,6 +64,10 @@ class Writing:
             yield from _quote(run)
 
     def _small_talk(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
+        if refusal := run.refusal("answer", self._model):
+            run.notes.append(refusal)
+            yield SMALL_TALK
+            return
         check = AnswerCheck(())
         run.prompts["small_talk"] = prompt_version("small_talk")
         try:
@@ -68,13 +75,18 @@ class Writing:
                 yield check.feed(piece)
         except ModelError as error:
             run.notes.append(f"The language model failed: {error}")
-            yield check.finish() or "Ask me something, and I will look it up."
+            yield check.finish() or SMALL_TALK
         else:
             yield check.finish()
         run.check = check.result
 
     def _written(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
         """What the model writes; below it what the marks in it mean."""
+        if refusal := run.refusal("answer", self._model):
+            run.notes.append(refusal)
+            yield f"*{refusal}*\n\n"
+            yield from _quote(run)
+            return
         _note_orders(run)
         yield from self._write(run, writer)
         if run.check.unsupported or run.check.misquoted:
