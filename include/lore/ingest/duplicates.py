@@ -23,7 +23,7 @@ from include.lore.types import Document, Outline
 if TYPE_CHECKING:
     from include.lore.declarations import Duplicates
 
-__all__ = ["Decision", "decide", "signed", "winners_of"]
+__all__ = ["Decision", "decide", "signed", "unsigned", "winners_of"]
 
 SIGNATURE = "text_signature"
 DUPLICATE_OF = "duplicate_of"
@@ -37,6 +37,11 @@ Rank: TypeAlias = tuple[tuple[bool, ...], bool, tuple[int, ...], int, str, str]
 def signed(document: Document) -> Document:
     """The document with what its text is compared by in its metadata."""
     return _with(document, {SIGNATURE: signature(document.title, document.text)})
+
+
+def unsigned(document: Document) -> Document:
+    """The document without a signature that it brings along itself: what is kept as one is to be ours."""
+    return _with(document, {SIGNATURE: None}) if SIGNATURE in document.metadata else document
 
 
 def _with(document: Document, values: Mapping[str, str | None]) -> Document:

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from include.lore.errors import LoreError
 from include.lore.ingest.checkpoint import Checkpoints, origin_of
-from include.lore.ingest.duplicates import Decision, decide, signed
+from include.lore.ingest.duplicates import Decision, decide, signed, unsigned
 from include.lore.ingest.extract import Extraction
 from include.lore.ingest.fingerprint import fingerprint, recipe_of
 from include.lore.ingest.prepare import Prepared, Preparer
@@ -215,9 +215,10 @@ class Sync:
         prepared = self._preparer.convert(document) if hide else self._preparer.prepare(document)
         if isinstance(prepared, Document):
             prepared = Prepared(prepared, ())
-        if isinstance(prepared, Failure) or self._duplicates is None or self._duplicates.similarity is None:
+        if isinstance(prepared, Failure):
             return prepared
-        return replace(prepared, document=signed(prepared.document))
+        compared = self._duplicates is not None and self._duplicates.similarity is not None
+        return replace(prepared, document=(signed if compared else unsigned)(prepared.document))
 
     def reconcile(self, extraction: str, reports: Sequence[ShardReport], *, force_removals: bool = False) -> SyncReport:
         """Remove what the source no longer has, verify what is stored, and move the cursor; ends the run.
