@@ -198,3 +198,35 @@ def test_a_model_that_cannot_be_reached_is_a_finding(tmp_path: Path) -> None:
     assert findings["embedder"].remedy
     assert findings["index"].status == findings["reranker"].status == "skipped"
     assert "sk-very-secret" not in repr(findings)
+
+
+def test_records_are_described_and_not_made(tmp_path: Path) -> None:
+    from include.lore.wiring.records import open_records
+
+    file = tmp_path / "records.db"
+    settings = load_settings({"LORE_RECORDS_URL": f"sqlite:///{file}"})
+    assert "none at" in doctor.check_records(settings).detail
+    assert not file.exists()
+    file.touch()
+    assert "made or changed when" in doctor.check_records(settings).detail
+    open_records(settings).close()
+    assert doctor.check_records(settings) == doctor.Finding("records", "ok", "0 answers, in sqlite")
+
+
+def test_records_of_a_newer_lore_and_those_that_cannot_be_opened(tmp_path: Path) -> None:
+    import sqlite3
+
+    from include.lore.wiring.records import open_records
+
+    file = tmp_path / "records.db"
+    environ = {"LORE_SOURCES_DIR": str(tmp_path), "LORE_RECORDS_URL": f"sqlite:///{file}"}
+    file.touch()
+    open_records(load_settings(environ)).close()
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE lore_schema SET version_num = '0099'")
+    connection.close()
+    [newer] = [finding for finding in doctor.examine(environ) if finding.name == "records"]
+    assert (newer.status, "newer Lore" in newer.detail, "Update" in newer.remedy) == ("problem", True, True)
+    file.write_text("no database " * 100)
+    [broken] = [finding for finding in doctor.examine(environ) if finding.name == "records"]
+    assert (broken.status, "not a database" in broken.detail) == ("problem", True)

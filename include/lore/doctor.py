@@ -54,6 +54,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
     yield _guarded("declarations", lambda: check_declarations(settings.sources_dir))
     yield _guarded("assistant", lambda: check_assistant(settings.assistant))
     yield _guarded("staging", lambda: check_staging(settings.staging_uri))
+    yield _guarded("records", lambda: check_records(settings))
     settings = settings.model_copy(
         update={"max_retries": 0, "timeout_seconds": min(settings.timeout_seconds, CALL_SECONDS)}
     )
@@ -140,6 +141,13 @@ def check_staging(uri: str) -> Finding:
             "staging", "problem", f"{uri} gave back something else than was written", "Set LORE_STAGING_URI."
         )
     return Finding("staging", "ok", uri)
+
+
+def check_records(settings: Settings) -> Finding:
+    """Can the records be opened, and are they of this Lore or an older one?"""
+    from include.lore.wiring.records import describe_records
+
+    return Finding("records", "ok", describe_records(settings))
 
 
 def check_github(settings: Settings) -> Finding:

@@ -117,6 +117,11 @@ class Records:
         with explained("read"), reading(self.engine) as connection:
             return [_summary(row) for row in _rows(connection, query)]
 
+    def count(self) -> int:
+        """How many answers there are."""
+        with explained("read"), reading(self.engine) as connection:
+            return connection.execute(select(func.count()).select_from(answers)).scalar_one()
+
     # --------------------------------------------------------------------------------------------------- feedback
 
     def judge(self, answer_id: str, helpful: bool, *, asker: str = "", reason: str = "") -> str:

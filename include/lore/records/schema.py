@@ -12,7 +12,7 @@ from include.lore.records.tables import HEAD, VERSION_TABLE
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-__all__ = ["MIGRATIONS", "bring_up_to_date", "migrate"]
+__all__ = ["MIGRATIONS", "bring_up_to_date", "is_up_to_date", "migrate"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 ADVISORY_LOCK = 0x4C6F7265  # "Lore"; PostgreSQL's lock of this number is held while the schema is changed
@@ -34,6 +34,17 @@ def bring_up_to_date(engine: Engine) -> None:
             if revision != HEAD:
                 _check_known(revision)
                 migrate(connection, "head")
+
+
+def is_up_to_date(engine: Engine) -> bool:
+    """Whether the tables are what this Lore knows; changes nothing.
+
+    Raises ConfigurationError where a newer Lore has changed them, and RecordsError.
+    """
+    with explained("opened"), reading(engine) as connection:
+        revision = _revision(connection)
+        _check_known(revision)
+        return revision == HEAD
 
 
 def migrate(connection: Connection, revision: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from include.lore.records.recorder import ClosingRecorder
     from include.lore.records.records import Records
 
-__all__ = ["make_ledger", "make_recorder", "open_records"]
+__all__ = ["describe_records", "make_ledger", "make_recorder", "open_records"]
 
 DEFAULT_URL = "sqlite:///.lore/records.db"
 OFF = "none"
@@ -64,6 +64,31 @@ def open_records(settings: Settings) -> Records:
         records.close()
         raise
     return records
+
+
+def describe_records(settings: Settings) -> str:
+    """What is recorded by now, in words; makes and changes nothing.
+
+    Raises ConfigurationError for an address that cannot be one and for records of a newer Lore, and RecordsError.
+    """
+    url = _url(settings)
+    if url == OFF:
+        return "answers are not recorded"
+    check_url(url)
+    file = database_file(url)
+    if file is not None and not file.exists():
+        return f"none at {file} yet"
+    from include.lore.records.engine import open_engine
+    from include.lore.records.records import Records
+    from include.lore.records.schema import is_up_to_date
+
+    engine = open_engine(url)
+    try:
+        if not is_up_to_date(engine):
+            return f"a {engine.dialect.name} database; the tables are made or changed when the first answer comes"
+        return f"{Records(engine, _redact(settings)).count():,} answers, in {engine.dialect.name}"
+    finally:
+        engine.dispose()
 
 
 def make_ledger(settings: Settings) -> Callable[[datetime], float] | None:
