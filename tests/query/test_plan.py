@@ -144,6 +144,21 @@ def test_a_complete_question_that_is_none_is_replaced_by_the_rule(said: str, why
     assert any(why in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "expected"),
+    [
+        ("Which ways are there?", "Which ways can be used?", "Which ways can be used? rotate API key"),
+        ("Which ways are there?", "Which ways are there to rotate a key?", "Which ways are there to rotate a key?"),
+        ("And how do I install the client?", "How is the client installed?", "How is the client installed?"),
+    ],
+)
+def test_a_complete_question_keeps_what_the_conversation_is_about(text: str, said: str, expected: str) -> None:
+    history = (Message("user", "How do I rotate the API key?"),)
+    plan, notes = make_plan(Question(text, history), FakeChatModel([{"question": said, "wordings": [said, "b", "c"]}]))
+    assert plan.question == expected
+    assert any("lost" in note for note in notes) == (said != expected)
+
+
 def test_an_injected_search_leaves_the_users_own_words_searched() -> None:
     history = (
         *HISTORY,

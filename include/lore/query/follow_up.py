@@ -11,7 +11,7 @@ import re
 from include.lore.query.words import content_words
 from include.lore.types import Question
 
-__all__ = ["stand_alone"]
+__all__ = ["stand_alone", "with_subject"]
 
 MAX_BORROWED = 12
 """Words that are borrowed from the questions before: a pasted log would outweigh what is asked now."""
@@ -44,10 +44,30 @@ def stand_alone(question: Question) -> str:
 
     Without history, and where the question says itself what it is about, it is returned as it is.
     """
-    text, borrowed = question.text, list[str]()
-    if not _leans(text):
-        return text
-    seen = set(content_words(text))
+    borrowed = _borrowed(question)
+    return f"{question.text} {' '.join(borrowed)}" if borrowed else question.text
+
+
+def with_subject(said: str, question: Question) -> str:
+    """What a language model made of a question, with the words that it forgot of what the conversation is about.
+
+    A message of one content word or none ("which strategies are there?") gets its subject from before. A complete
+    question that lacks most of those words has lost it.
+    """
+    borrowed = _borrowed(question)
+    if len(set(content_words(question.text))) > 1:
+        return said
+    there = set(content_words(said))
+    lost = [word for word in borrowed if not set(content_words(word)) <= there]
+    return f"{said} {' '.join(lost)}" if 2 * len(lost) > len(borrowed) else said
+
+
+def _borrowed(question: Question) -> list[str]:
+    """The content words of what the user asked before, where the question leans on them and does not have them."""
+    borrowed = list[str]()
+    if not _leans(question.text):
+        return borrowed
+    seen = set(content_words(question.text))
     for message in reversed([message for message in question.history if message.role == "user"]):
         for word in _WORD.findall(message.content):
             stems = set(content_words(word))
@@ -56,7 +76,7 @@ def stand_alone(question: Question) -> str:
                 borrowed.append(word)
         if not _leans(message.content):
             break
-    return f"{text} {' '.join(borrowed)}" if borrowed else text
+    return borrowed
 
 
 def _leans(text: str) -> bool:

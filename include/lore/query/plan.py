@@ -10,7 +10,7 @@ from include.lore.errors import ModelError
 from include.lore.protocols import ChatModel, OnUsage
 from include.lore.query.context import GlobalContext
 from include.lore.query.filters import KnownSource, checked_filters, describe, named_filters, visible_to
-from include.lore.query.follow_up import stand_alone
+from include.lore.query.follow_up import stand_alone, with_subject
 from include.lore.query.plan_reply import WORDINGS, PlanReply, distinct, usable_lines
 from include.lore.query.prompts import load_prompt
 from include.lore.query.sources import as_data
@@ -106,7 +106,10 @@ def _standalone(reply: PlanReply, question: Question, notes: list[str]) -> str:
     said = next(usable_lines([reply.question], MAX_QUESTION_CHARACTERS, like=conversation), "")
     own, new = set(content_words(question.text)), set(content_words(said))
     if said and (len(own) < 2 or own & new):
-        return said
+        complete = with_subject(said, question)
+        if complete != said:
+            notes.append("The language model's complete question lost what the conversation is about; it was added.")
+        return complete
     reason = "has no word of it" if said else "is of no use"
     notes.append(f"The language model's complete question {reason}; your own words were used.")
     return stand_alone(question)
