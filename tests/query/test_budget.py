@@ -151,6 +151,16 @@ def test_a_question_that_has_just_ended_is_not_forgotten_when_the_records_are_re
     assert budget.spent_today() == 2.0
 
 
+def test_answers_that_are_not_recorded_count_all_day() -> None:
+    clock = Clock()
+    budget = make(clock, per_day=10.0, spent_since=lambda since: 1.0, recorded=False)
+    purse = budget.open()
+    purse.book(answered(2.0))
+    purse.close()
+    clock.seconds += 10 * REFRESH_SECONDS
+    assert budget.spent_today() == 3.0
+
+
 def test_the_records_are_read_from_midnight_and_not_for_each_call() -> None:
     clock, asked = Clock(), []
     budget = make(clock, per_day=10.0, spent_since=lambda since: asked.append(since) or 0.0)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
+from weakref import WeakSet
 
 from include.lore.errors import LoreError
 from include.lore.protocols import Prices
@@ -50,7 +51,8 @@ class Budget:
     """US dollars for a day (UTC) and for a question; 0 is no limit. Safe to use from several threads.
 
     `spent_since` sums what all processes recorded since a moment; it is read every 30 seconds, and what this process
-    has spent and cannot have recorded yet is added. Without it only this process counts, since it started.
+    has spent and cannot have recorded yet is added, or all that it has spent where its answers are not `recorded`.
+    Without `spent_since` only this process counts, since it started.
     `answer_model` is the model that writes answers, for which the stages before it leave enough ("": none).
     """
 
@@ -62,6 +64,7 @@ class Budget:
         per_question: float = 0.0,
         answer_model: str = "",
         spent_since: Callable[[datetime], float] | None = None,
+        recorded: bool = True,
         now: Callable[[], datetime] = _utc_now,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -70,12 +73,14 @@ class Budget:
         self._per_question = per_question
         self._answer_model = answer_model
         self._spent_since = spent_since
+        self._records_own = recorded and spent_since is not None
         self._now = now
         self._clock = clock
         self._lock = threading.RLock()
-        self._open: set[Purse] = set()
+        self._open: WeakSet[Purse] = WeakSet()
         self._closed: list[_Closed] = []
-        self._late = 0.0
+        self._unrecorded = 0.0
+        """What today's records will never have."""
         self._day = now().date()
         self._recorded = 0.0
         self._read_at: float | None = None
@@ -128,7 +133,7 @@ class Budget:
     def _sum(self) -> float:
         """Today's dollars as far as they are known; with the lock held."""
         under_way = sum(each.spent + sum(each.reserved.values()) for each in self._open)
-        return self._recorded + self._late + sum(each.cost for each in self._closed) + under_way
+        return self._recorded + self._unrecorded + sum(each.cost for each in self._closed) + under_way
 
     def _book(self, purse: Purse, usage: Usage) -> None:
         with self._lock:
@@ -136,24 +141,24 @@ class Budget:
             cost = reserved if usage.cost is None else usage.cost
             purse.spent += cost
             if purse not in self._open:
-                self._late += cost  # its answer went without it, and so did the record
+                self._unrecorded += cost  # its answer went without it, and so did the record
 
     def _close(self, purse: Purse) -> None:
         with self._lock:
             if purse not in self._open:
                 return
             self._open.remove(purse)
-            if self._spent_since is None:
-                self._recorded += purse.spent
-            else:
+            if self._records_own:
                 self._closed.append(_Closed(self._clock(), purse.spent))
+            else:
+                self._unrecorded += purse.spent
 
     def _refresh(self) -> None:
         """Read what was recorded, when that is due; one thread does, and the others go on with what is known."""
         with self._lock:
             now, clock = self._now(), self._clock()
             if now.date() != self._day:
-                self._day, self._recorded, self._late, self._read_at = now.date(), 0.0, 0.0, None
+                self._day, self._recorded, self._unrecorded, self._read_at = now.date(), 0.0, 0.0, None
                 self._closed.clear()
             due = self._read_at is None or clock - self._read_at >= REFRESH_SECONDS
             if self._spent_since is None or not self._per_day or not due:

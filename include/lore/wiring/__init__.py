@@ -14,7 +14,7 @@ from include.lore.protocols import Embedder, Index, Recorder, Store
 from include.lore.query.pipeline import Deadlines, Pipeline
 from include.lore.settings import Settings
 from include.lore.wiring.assistant import known_sources, make_context
-from include.lore.wiring.models import make_chat_model, make_embedder, make_reranker
+from include.lore.wiring.models import make_budget, make_chat_model, make_embedder, make_reranker
 from include.lore.wiring.sources import make_source
 from include.lore.wiring.stores import (
     make_builder,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "make_baseline",
+    "make_budget",
     "make_builder",
     "make_builders",
     "make_chat_model",
@@ -132,4 +133,5 @@ def make_pipeline(
         recorder=recorder,
         context=make_context(settings, embedder),
         sources=known_sources(settings),
+        budget=make_budget(settings, recorded=recorder is not None),
     )

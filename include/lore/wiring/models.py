@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,14 +41,19 @@ def make_prices(settings: Settings) -> Prices:
     return _prices(settings.prices)
 
 
-def make_budget(settings: Settings, spent_since: Callable[[datetime], float] | None = None) -> Budget:
-    """What may be spent on models; `spent_since` sums what the records say."""
+def make_budget(settings: Settings, *, recorded: bool) -> Budget | None:
+    """What may be spent on models, or None where there is no limit; `recorded` says whether the answers are."""
+    if not settings.budget_per_day and not settings.budget_per_question:
+        return None
+    from include.lore.wiring.records import make_ledger
+
     return Budget(
         make_prices(settings),
         per_day=settings.budget_per_day,
         per_question=settings.budget_per_question,
         answer_model=settings.chat_model,
-        spent_since=spent_since,
+        spent_since=make_ledger(settings) if settings.budget_per_day else None,
+        recorded=recorded,
     )
 
 
