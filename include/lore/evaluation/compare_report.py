@@ -67,7 +67,8 @@ def difference(pair: PairScore) -> str:
     """The difference to the first index with its bounds, "" for the first."""
     if pair.difference is None:
         return ""
-    return f"{pair.difference:+.3f} ({pair.lower:+.3f} … {pair.upper:+.3f})"
+    mean, lower, upper = (f"{round(value or 0.0, 3) + 0.0:+.3f}" for value in (pair.difference, pair.lower, pair.upper))
+    return f"{mean} ({lower} … {upper})"
 
 
 def _body(comparison: Comparison) -> Iterator[str]:
@@ -80,6 +81,7 @@ def _body(comparison: Comparison) -> Iterator[str]:
         paragraph(
             "Means over the questions. The difference is that of nDCG@10 to the first index searched the same way, "
             "with its one-sided 95 % bounds: with zero between them, these questions do not tell which is better. "
+            "Of twenty such bounds one misses by chance. "
             "Context tokens are an estimate of the passages that an answer is written from.",
             soft=True,
         ),
@@ -151,7 +153,7 @@ def _plots(comparison: Comparison, pairs: Sequence[PairScore]) -> Iterator[str]:
     yield _figure(
         points(places, x_label="context tokens a question", y_label="nDCG@10", label="nDCG@10 against context tokens")
     )
-    yield "</div><div><h3>Seconds a search</h3>"
+    yield "</div><div><h3>Time of a search</h3>"
     seconds = {
         name: {pair.index: 1000 * (pair.seconds_p50 or 0.0) for pair in pairs if pair.retrieval == name}
         for name in names

@@ -17,7 +17,7 @@ from include.lore.evaluation.locate import LocatedQuestion, LocatedSet
 from include.lore.evaluation.metrics import ndcg_at, percentile, recall_at, reciprocal_rank_at
 from include.lore.evaluation.retrieval import Search, Stage, stage_search
 from include.lore.protocols import ChatModel, Embedder, Reranker
-from include.lore.query.pipeline import Pipeline
+from include.lore.query.pipeline import Deadlines, Pipeline
 from include.lore.query.tokens import estimate_tokens
 from include.lore.settings import Settings
 
@@ -99,6 +99,10 @@ class Run:
             alpha=alphas.get(pair.retrieval, settings.alpha),
             retrieve_limit=settings.retrieve_limit,
             rerank_limit=settings.rerank_limit,
+            context_tokens=settings.context_tokens,
+            deadlines=Deadlines(
+                settings.plan_seconds, settings.search_seconds, settings.rerank_seconds, settings.answer_seconds
+            ),
         )
         chosen = self.located.questions[: self.answers]
         self.answered[pair.name] = {

@@ -17,6 +17,7 @@ WIDE, NARROW = 1000, 480
 """Widths of a plot that fills the page and of one that fills half of it: letters then have the same size in both."""
 HEIGHT = 300
 LEFT, RIGHT, TOP, BOTTOM = 60, 16, 30, 44
+ROOM_FOR_VALUE = 24.0
 SERIES = 8
 """How many colours and shapes there are; further series begin anew."""
 
@@ -35,7 +36,10 @@ class Point:
 def bars(
     groups: Mapping[str, Mapping[str, float]], *, y_label: str, label: str, digits: int = 2, width: int = NARROW
 ) -> str:
-    """Groups of bars side by side: group → series → value, which is written above its bar. `label` says what it is."""
+    """Groups of bars side by side: group → series → value, written above its bar where there is room for it.
+
+    `label` says what the plot is, to those who cannot see it.
+    """
     series = list(dict.fromkeys(name for values in groups.values() for name in values))
     scale = _Scale.over([value for values in groups.values() for value in values.values()])
     room = (width - LEFT - RIGHT) / max(1, len(groups))
@@ -51,7 +55,8 @@ def bars(
                 f'<rect class="s{series.index(name) % SERIES}" x="{x + 1:.1f}" y="{y:.1f}" width="{bar - 2:.1f}" '
                 f'height="{scale.y(0) - y:.1f}"><title>{tip}</title></rect>'
             )
-            parts.append(_text(x + bar / 2, y - 4, _short(value, digits), "value"))
+            if bar >= ROOM_FOR_VALUE:
+                parts.append(_text(x + bar / 2, y - 4, _short(value, digits), "value"))
         parts.append(_text(middle, HEIGHT - BOTTOM + 18, group, "tick"))
     return _svg(parts, label, width) + _legend(series, [])
 
