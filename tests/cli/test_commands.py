@@ -35,6 +35,23 @@ class TestSources:
         assert "handbook" in table
         assert "Handbook" in table
 
+    def test_pages_that_are_hidden_are_named(self, lore: Lore, knowledge: Path) -> None:
+        for language in ("de", "en"):
+            (knowledge / "pages" / language).mkdir()
+            (knowledge / "pages" / language / "lamp.md").write_text(f"# Lamp ({language})\n")
+        rule = "duplicates: {variants: /(en|de)/, prefer: /en/}\n"
+        declare(knowledge, "handbook", f"kind: files\npath: ../pages\n{rule}")
+        result = lore("sync", "handbook")
+        assert "0 failed, 1 hidden as duplicates; " in result.stderr
+        assert "  handbook:de/lamp.md is not shown: handbook:en/lamp.md is the same page" in result.stderr
+        [row] = parsed(lore("sources", "--json").stdout)["sources"]
+        named = [{"document_id": "handbook:de/lamp.md", "duplicate_of": "handbook:en/lamp.md"}]
+        assert (row["documents"], row["duplicates"]) == (5, {"hidden": 1, "named": named})
+        assert "ok, 1 hidden" in lore("sources").stdout
+        found = parsed(lore("search", "lamp", "--json").stdout)
+        assert "de/lamp" not in json.dumps(found)
+        assert "is not shown" not in lore("sync", "handbook").stderr
+
     def test_a_broken_declaration_is_shown_beside_the_others(self, lore: Lore, knowledge: Path) -> None:
         declare(knowledge, "broken", "kind: files\npaht: ../pages\n")
         result = lore("sources", "--json")

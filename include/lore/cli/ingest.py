@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from include.lore.ingest.sync import Progress, Sync
     from include.lore.protocols import Store
     from include.lore.settings import Settings
+    from include.lore.types import SourceState
 
 __all__ = ["register"]
 
 FAILURES_SHOWN = 10
+DUPLICATES_SHOWN = 10
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -177,6 +179,7 @@ def _source_rows(declarations: Declarations, store: Store | None) -> list[dict[s
                 "state": state.status if state else "never synced",
                 "reason": state.report.get("reason", "") if state else "",
                 "declared": declaration is not None,
+                "duplicates": _duplicates(state),
                 "failures": [
                     {"document_id": failure.document_id, "reason": failure.reason}
                     for failure in (state.failures if state else ())
@@ -184,6 +187,12 @@ def _source_rows(declarations: Declarations, store: Store | None) -> list[dict[s
             }
         )
     return rows
+
+
+def _duplicates(state: SourceState | None) -> dict[str, Any]:
+    """How many pages the last sync left hidden, and the first of them with the page that is shown instead."""
+    told = (state.report.get("duplicates") if state else None) or {}
+    return {"hidden": told.get("hidden", 0), "named": told.get("named", [])}
 
 
 def _source_table(rows: Sequence[dict[str, Any]]) -> Any:
@@ -210,7 +219,9 @@ def _source_lines(row: Mapping[str, Any]) -> str:
 
 def _state(row: Mapping[str, Any]) -> str:
     state = row["state"] if row["declared"] else f"{row['state']}, no longer declared"
-    return state + (f", {len(row['failures'])} failed" if row["failures"] else "")
+    hidden = row["duplicates"]["hidden"]
+    state += f", {len(row['failures'])} failed" if row["failures"] else ""
+    return state + (f", {hidden:,} hidden" if hidden else "")
 
 
 def _documents(row: Mapping[str, Any]) -> str:
@@ -249,6 +260,8 @@ def _sync_one(source_id: str, make: Callable[[], Sync], store: Store, force_remo
             report = make().run(progress=tell, force_removals=force_removals)
         result = report.to_json()
         message(report.summary())
+        for line in report.duplicates.lines(DUPLICATES_SHOWN):
+            message(f"  {line}")
     except LoreError as error:
         problem = error
         reached_the_end = isinstance(error, SyncError | RemovalFloorError)

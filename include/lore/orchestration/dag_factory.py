@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 INDEX_TASKS_AT_ONCE = 4
 """Mapped index tasks of one DAG that run side by side: each of them holds an embedder."""
+DUPLICATES_SHOWN = 20
 FAILURES_SHOWN = 20
 """Failed documents that an asset event names; the store and the task's log have them all."""
 
@@ -123,8 +124,11 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             shard_reports = [ShardReport.from_json(report) for report in reports or ()]
             report = _sync(declaration).reconcile(extraction, shard_reports)
             log.info(report.summary())
+            for line in report.duplicates.lines(DUPLICATES_SHOWN):
+                log.info(line)
             result = _plain(report.to_json())
-            shown = {**result, "failures": result["failures"][:FAILURES_SHOWN]}
+            duplicates = {**result["duplicates"], "named": result["duplicates"]["named"][:DUPLICATES_SHOWN]}
+            shown = {**result, "failures": result["failures"][:FAILURES_SHOWN], "duplicates": duplicates}
             get_current_context()["outlet_events"][asset].extra = shown
             return result
 
