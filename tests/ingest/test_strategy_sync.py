@@ -10,6 +10,7 @@ import pytest
 
 from include.lore.errors import ConfigurationError, ModelError
 from include.lore.ingest.baseline import Baseline
+from include.lore.ingest.report import ShardReport, Spent
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.strategy import SummarySplitter, SummaryStrategy, strategy_of
 from include.lore.ingest.sync import Sync
@@ -17,7 +18,7 @@ from include.lore.ingest.versions import VersionBuilder, behind
 from include.lore.protocols import Splitter
 from include.lore.stores.lance_versions import LanceVersions
 from include.lore.stores.lancedb import LanceStore
-from include.lore.types import Batch, Chunk, Document, Recipe
+from include.lore.types import Batch, Chunk, Document, Recipe, Usage
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 
 LONG = "".join(f"## Part {part}\n\n" + f"Sentence {part} about lamps. " * 12 + "\n\n" for part in range(4))
@@ -106,6 +107,27 @@ def test_a_source_is_found_by_its_summaries(house: House) -> None:
     (hit, *_) = house.store.search("Sentence 2 lamps", house.embedder.embed_query("fake:one on Page p1 0"), 3, 1.0)
     assert hit.chunk.document_id == "fake:p1" and hit.chunk.given_text.startswith("# Page p1")
     assert house.store.search("lamps", None, 9, 0.0), "keyword search reads the passage"
+
+
+def test_the_report_says_what_summaries_cost(house: House) -> None:
+    usage: list[Usage] = []
+
+    class Paid(Summaries):
+        def summarize(self, chunks: Sequence[Chunk]) -> list[str]:
+            usage.extend(Usage(self.name, "summary", 100, 20, 0.001) for _ in chunks)
+            return super().summarize(chunks)
+
+    report = house.sync(source(pages(2)), "summary", Paid(), usage=usage).run()
+    assert report.spent == Spent(
+        report.chunks, 100 * report.chunks, 20 * report.chunks, pytest.approx(0.001 * report.chunks)
+    )
+    assert f"{report.chunks} calls for summaries ($0.00" in report.summary()
+    again = house.sync(source([], "two", listing=["fake:p0", "fake:p1"]), usage=usage).run()
+    assert (again.changed, again.spent) == (2, Spent())
+    assert "summaries" not in again.summary()
+    remade = house.sync(source([], "three", listing=["fake:p0", "fake:p1"]), "summary", Paid(), usage=usage).run()
+    assert remade.spent.calls == report.chunks
+    assert ShardReport.from_json(ShardReport(spent=report.spent).to_json()).spent == report.spent
 
 
 def test_nothing_is_summarized_twice_by_a_second_sync(house: House) -> None:

@@ -7,9 +7,19 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Literal
 
-from include.lore.types import Failure
+from include.lore.types import Failure, Usage
 
-__all__ = ["Duplicate", "DuplicateReport", "Listener", "Progress", "ShardReport", "SyncReport", "readable", "silent"]
+__all__ = [
+    "Duplicate",
+    "DuplicateReport",
+    "Listener",
+    "Progress",
+    "ShardReport",
+    "Spent",
+    "SyncReport",
+    "readable",
+    "silent",
+]
 
 DUPLICATES_NAMED = 100
 
@@ -32,6 +42,34 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls of a language model took: tokens and US dollars, as far as they are known."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+    @staticmethod
+    def on(usage: Sequence[Usage]) -> Spent:
+        """The sum of these calls."""
+        return Spent(
+            calls=len(usage),
+            input_tokens=sum(each.input_tokens or 0 for each in usage),
+            output_tokens=sum(each.output_tokens or 0 for each in usage),
+            cost=sum(each.cost or 0.0 for each in usage),
+        )
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost + other.cost,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ShardReport:
     """What indexing one shard did. `indexed` are the ids that were written; `chunks` were written with them.
 
@@ -48,6 +86,7 @@ class ShardReport:
     embedded_texts: int = 0
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    spent: Spent = Spent()
 
     @property
     def documents(self) -> int:
@@ -63,7 +102,7 @@ class ShardReport:
         """The report from what `to_json` gave."""
         failures = tuple(Failure(**failure) for failure in values["failures"])
         lists = {name: tuple(values[name]) for name in ("indexed", "notes")}
-        return ShardReport(**{**values, **lists, "failures": failures})
+        return ShardReport(**{**values, **lists, "failures": failures, "spent": Spent(**values["spent"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +158,7 @@ class SyncReport:
     seconds: float
     reason: str = ""
     duplicates: DuplicateReport = DuplicateReport()
+    spent: Spent = Spent()
 
     @staticmethod
     def of(
@@ -131,8 +171,9 @@ class SyncReport:
         seconds: float,
         reason: str,
         duplicates: DuplicateReport,
+        spent: Spent,
     ) -> SyncReport:
-        """The report of a run from those of its parts; `failures` are all of its failures."""
+        """The report of a run from those of its parts; `failures` are all of its failures, `spent` all that it cost."""
         return SyncReport(
             source_id=source_id,
             status=status,
@@ -147,6 +188,7 @@ class SyncReport:
             seconds=round(seconds, 3),
             reason=reason,
             duplicates=duplicates,
+            spent=spent,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -167,6 +209,8 @@ class SyncReport:
         if self.duplicates.shown_again:
             parts.append(f"{self.duplicates.shown_again} shown again")
         work = f"{_counted(self.chunks, 'chunk')}, {_counted(self.embedding_calls, 'embedding call')}"
+        if self.spent.calls:
+            work += f", {_counted(self.spent.calls, 'call')} for summaries (${self.spent.cost:.4f})"
         line = f"{self.source_id}: {self.status}. Documents: {', '.join(parts)}; {work}, {self.seconds:.1f} s."
         return f"{line} {self.reason}".strip()
 

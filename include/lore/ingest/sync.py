@@ -23,14 +23,14 @@ from include.lore.ingest.prepare import Prepared, Preparer
 from include.lore.ingest.reconcile import check_complete, problem_of, reason_of, vanished, verify
 from include.lore.ingest.redact import Redactor
 from include.lore.ingest.remake import Remade, remake
-from include.lore.ingest.report import DuplicateReport, Progress, ShardReport, SyncReport
+from include.lore.ingest.report import DuplicateReport, Progress, ShardReport, Spent, SyncReport
 from include.lore.ingest.stage import Manifest, Staging, alone
 from include.lore.ingest.strategy import SummarySplitter, mark_of
 from include.lore.ingest.versions import VersionBuilder
 from include.lore.ingest.visibility import hidden, is_hidden, shown
 from include.lore.ingest.write import EntryWriter
 from include.lore.protocols import Embedder, Rereadable, Source, Splitter, Store
-from include.lore.types import Cursor, Document, Failure, SourceState
+from include.lore.types import Cursor, Document, Failure, SourceState, Usage
 
 if TYPE_CHECKING:
     from include.lore.declarations import Duplicates
@@ -51,7 +51,8 @@ class Sync:
 
     `strategy` makes the passages where the source declares another strategy than the version's own splitter. What was
     made by another one is made anew from the kept documents, at the end of the run. So is what `duplicates` decides: of
-    pages that are there twice one is shown, and without that rule each.
+    pages that are there twice one is shown, and without that rule each. `usage` grows by each call of a language model
+    that making passages takes.
     """
 
     def __init__(
@@ -69,12 +70,14 @@ class Sync:
         redactor: Redactor | None = None,
         declared: str = "",
         strategy: SummarySplitter | None = None,
+        usage: Sequence[Usage] = (),
         duplicates: Duplicates | None = None,
     ) -> None:
         self._source = source
         self._store = store
         self._embedder = embedder
         self._strategy = strategy.name if strategy else ""
+        self._usage = usage
         self._duplicates = duplicates
         self._staging_uri = staging_uri
         self._max_failed_share = max_failed_share
@@ -156,6 +159,7 @@ class Sync:
         failures: list[Failure] = []
         done = sum(report.documents for report in before)
         chunks = sum(report.chunks for report in before)
+        calls = len(self._usage)
         with self._remembering_failure():
             for document in documents:
                 before_it = known.get(document.id, "")
@@ -183,6 +187,7 @@ class Sync:
             embedded_texts=writer.embedded_texts,
             seconds=time.monotonic() - started,
             notes=behind,
+            spent=Spent.on(self._usage[calls:]),
             **counts,
         )
 
@@ -229,9 +234,9 @@ class Sync:
         """
         started = time.monotonic()
         manifest = Staging.read(extraction)
-        spent = manifest.seconds + sum(report.seconds for report in reports)
+        seconds = manifest.seconds + sum(report.seconds for report in reports)
         failures = (*manifest.failures, *(failure for report in reports for failure in report.failures))
-        decision, remade = Decision(), Remade()
+        decision, remade, calls = Decision(), Remade(), len(self._usage)
         trouble: LoreError | None = None
         removed = 0
         notes: tuple[str, ...] = tuple(note for report in reports for note in report.notes)
@@ -265,9 +270,10 @@ class Sync:
             status="failed" if problem else "warning" if told else "ok",
             removed=removed,
             failures=told,
-            seconds=spent + time.monotonic() - started,
+            seconds=seconds + time.monotonic() - started,
             reason=problem.message if problem else " ".join((reason_of(told), *notes)).strip(),
             duplicates=DuplicateReport.of(decision.winners, remade.hidden, remade.shown),
+            spent=sum((report.spent for report in reports), Spent.on(self._usage[calls:])),
         )
         self._remember(report, self._reached(manifest, failures) if trouble is None else None)
         if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest

@@ -13,6 +13,7 @@ from include.lore.ingest.sync import Sync
 from include.lore.protocols import Embedder, Index, Recorder, Store
 from include.lore.query.pipeline import Deadlines, Pipeline
 from include.lore.settings import Settings
+from include.lore.types import Usage
 from include.lore.wiring.assistant import known_sources, make_context
 from include.lore.wiring.models import make_budget, make_chat_model, make_embedder, make_reranker
 from include.lore.wiring.sources import make_source
@@ -69,6 +70,7 @@ def make_sync(
 
     embedder = embedder or make_embedder(settings)
     splitter = make_splitter(settings, embedder)
+    usage: list[Usage] = []
     return Sync(
         make_source(declaration, settings),
         store or open_store(settings, embedder, splitter),
@@ -80,7 +82,8 @@ def make_sync(
         max_removed_share=declaration.max_removed_share,
         versions=partial(make_builders, settings, open_versions(settings), [embedder]),
         redactor=Redactor(settings.redact),
-        strategy=make_strategy(settings, declaration.strategy),
+        strategy=make_strategy(settings, declaration.strategy, on_usage=usage.append),
+        usage=usage,
         duplicates=declaration.duplicates,
         declared=selection_of(declaration.model_dump_json(exclude=set(UNSELECTIVE))),
     )

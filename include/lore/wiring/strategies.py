@@ -43,16 +43,17 @@ def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | N
     return ModelSummarizer(chat_model, SummaryCache(settings.cache_dir), on_usage=on_usage)
 
 
-def make_strategy(settings: Settings, strategy: Strategy) -> SummarySplitter | None:
+def make_strategy(settings: Settings, strategy: Strategy, *, on_usage: OnUsage | None = None) -> SummarySplitter | None:
     """What makes the passages of a source that declares this strategy; None for the version's own splitter.
 
-    Raises ConfigurationError where it needs a model and none is set.
+    `on_usage` is told of each call that a summary takes. Raises ConfigurationError where it needs a model and none is
+    set.
     """
     if strategy == "basic":
         return None
     from include.lore.ingest.strategy import SummarySplitter
 
-    return SummarySplitter(strategy, make_summarizer(settings))
+    return SummarySplitter(strategy, make_summarizer(settings, on_usage=on_usage))
 
 
 def make_splitters(settings: Settings, splitter: Splitter) -> Splitters:
