@@ -99,13 +99,13 @@ def test_without_money_the_answer_quotes_and_says_why(servers: Servers) -> None:
 
 
 def test_a_day_ends_when_it_is_spent_and_not_before(servers: Servers) -> None:
-    pipeline = servers.pipeline(LORE_BUDGET_PER_DAY="0.0105", LORE_RERANKER="local")
+    pipeline = servers.pipeline(LORE_BUDGET_PER_DAY="0.0055", LORE_RERANKER="local")
     spent, last = 0.0, pipeline.ask(QUESTION)
     while last.trace.usage:
         spent += sum(usage.cost or 0.0 for usage in last.trace.usage)
-        assert spent <= 0.0105
+        assert spent <= 0.0055
         last = pipeline.ask(QUESTION)
-    assert spent > 0.005
+    assert spent > 0.001
     assert "the day's budget" in last.text
 
 
