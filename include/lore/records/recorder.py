@@ -25,7 +25,7 @@ __all__ = ["ClosingRecorder", "QueuedRecorder", "Recorders", "Sink"]
 log = logging.getLogger(__name__)
 
 CAPACITY = 500
-EXIT_SECONDS = 5.0
+EXIT_SECONDS = 10.0
 LONGEST_PAUSE = 60.0
 TIDYING_SECONDS = 24 * 3600.0
 
