@@ -142,7 +142,7 @@ def test_a_schema_that_differs_is_named_field_by_field(weaviate_index: Address) 
             properties=[
                 Property(name="words", data_type=DataType.TEXT, tokenization=Tokenization.WORD, index_searchable=False),
                 Property(name="source_id", data_type=DataType.TEXT, index_filterable=False),
-                Property(name="position", data_type=DataType.NUMBER),
+                Property(name="payload", data_type=DataType.NUMBER),
             ],
             vector_config=Configure.Vectors.self_provided(
                 name="default", vector_index_config=Configure.VectorIndex.hnsw(distance_metric=VectorDistances.DOT)
@@ -154,7 +154,7 @@ def test_a_schema_that_differs_is_named_field_by_field(weaviate_index: Address) 
         f"{name}: words.indexSearchable is False, not True",
         f"{name}: words.tokenization is word, not whitespace",
         f"{name}: source_id.indexFilterable is False, not True",
-        f"{name}: position.dataType is number, not int",
+        f"{name}: payload.dataType is number, not text",
         f"{name}: checksum is missing",
         f"{name}: stopwords.preset is en, not none",
         f"{name}: vector default.distance is dot, not cosine",
@@ -251,7 +251,7 @@ def test_one_object_that_is_refused_does_not_take_the_others_with_it(weaviate_in
     with client_of(weaviate_index) as client:
         chunks = client.collections.use(f"{weaviate_index.prefix}Chunks")
         rows = [
-            Row(f"d{number}", uuid4(), {"chunk_id": str(number)}, np.ones(DIMENSIONS - number % 2, np.float32))
+            Row(f"d{number}", uuid4(), {"document_id": str(number)}, np.ones(DIMENSIONS - number % 2, np.float32))
             for number in range(4)
         ]
         refused = insert(chunks, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +15,9 @@ from weaviate.classes.query import Filter, HybridFusion, MetadataQuery
 from weaviate.proto.v1 import base_pb2, search_get_pb2
 
 from include.lore.errors import ConfigurationError
+from include.lore.stores.schema import chunk_values, to_chunk
 from include.lore.stores.weaviate_rows import WINDOW
-from include.lore.stores.weaviate_schema import CHUNK_PROPERTIES, VECTOR_NAME, to_chunk
+from include.lore.stores.weaviate_schema import VECTOR_NAME
 from include.lore.stores.weaviate_search import QUERY_CHARACTERS, search
 from include.lore.stores.weaviate_words import index_words
 from include.lore.types import PUBLIC
@@ -156,11 +157,10 @@ def test_a_hit_has_the_scores_that_were_computed() -> None:
 
 def result(name: str, score: float, explained: str = "", audiences: Sequence[str] = (PUBLIC,)) -> Any:
     """A hit as the server gives it."""
+    (chunk,) = make_entry(name, ["text"], audiences=tuple(audiences)).chunks
     found = search_get_pb2.SearchResult()
-    fields = found.properties.non_ref_props.fields
-    for key in ("chunk_id", "document_id", "source_id", "text"):
-        fields[key].text_value = name
-    fields["audiences"].list_value.text_values.values.extend(audiences)
+    payload = chunk_values(replace(chunk, id=name))["payload"]
+    found.properties.non_ref_props.fields["payload"].text_value = payload
     found.metadata.score, found.metadata.explain_score = score, explained
     vector = np.array([0.8, 0.6], dtype=np.float32).tobytes()
     found.metadata.vectors.add(name=VECTOR_NAME, vector_bytes=vector)
@@ -193,7 +193,7 @@ def test_a_search_finds_what_the_clients_own_query_finds(weaviate_index: Address
         "limit": 40,
         "filters": where,
         "include_vector": [VECTOR_NAME],
-        "return_properties": CHUNK_PROPERTIES,
+        "return_properties": ["payload"],
     }
     words = index_words("topic1 common café")
     with client_of(weaviate_index) as client:
@@ -217,7 +217,7 @@ def test_a_search_finds_what_the_clients_own_query_finds(weaviate_index: Address
     assert len(expected) == len(hits) == 40
     for hit in hits:
         row = expected[hit.chunk.id]
-        assert hit.chunk == to_chunk(row.properties)
+        assert hit.chunk == to_chunk(row.properties["payload"])
         assert hit.vector is not None
         assert hit.vector.tolist() == pytest.approx(row.vector[VECTOR_NAME], abs=0)
         if alpha < 1:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from include.lore.stores import schema
 from include.lore.stores.checks import QUERY_CHARACTERS
 from include.lore.stores.fusion import cosines_to, fuse
-from include.lore.stores.lance_index import probes
+from include.lore.stores.lance_index import REFINED, probes
 from include.lore.types import Hit
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def visible(sources: Sequence[str], audiences: Sequence[str]) -> str:
 
 def _by_vector(table: Table, vector: Vector, limit: int, where: str) -> dict[int, float]:
     """Row number → cosine."""
-    query = table.search(vector, vector_column_name="vector").distance_type("cosine").nprobes(probes(table))
+    query = table.search(vector, vector_column_name="vector").distance_type("cosine")
+    query = query.nprobes(probes(table)).refine_factor(REFINED)
     rows = query.where(where, prefilter=True).select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
     return {
         row: 0.0 if distance is None or distance != distance else 1.0 - distance  # a zero vector has no direction
@@ -91,7 +92,7 @@ def _fuse(near: dict[int, float], matching: dict[int, float], alpha: float) -> C
 
 def _hits(table: Table, found: Candidates, vector: Vector | None) -> list[Hit]:
     """The rows as hits, in no order. One found by keyword only carries its true cosine for rerankers to use."""
-    query = table.take_row_ids(found.rows.tolist()).select([*schema.CHUNK_COLUMNS, "vector"])
+    query = table.take_row_ids(found.rows.tolist()).select(["payload", "vector"])
     rows = query.with_row_id().to_arrow()
     place = {row: number for number, row in enumerate(found.rows.tolist())}
     order = [place[row] for row in rows["_rowid"].to_pylist()]

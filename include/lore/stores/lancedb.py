@@ -118,7 +118,7 @@ class LanceStore:
         if tables is None:
             return []
         with self._folder.errors("read"):
-            rows = select(tables.chunks, schema.CHUNK_COLUMNS, schema.is_in("document_id", [document_id]))
+            rows = select(tables.chunks, ["payload"], schema.is_in("document_id", [document_id]))
         return sorted(schema.to_chunks(rows), key=lambda chunk: (chunk.position, chunk.id))
 
     def count(self, source_id: str | None = None) -> Counts:

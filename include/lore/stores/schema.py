@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,26 +17,13 @@ if TYPE_CHECKING:
 
     from include.lore.types import Matrix
 
-SCHEMA_NUMBER = 3
+SCHEMA_NUMBER = 4
 """Raised whenever a column of chunks changes its meaning: a version of another number is neither read nor written."""
 
-CHUNK_COLUMNS = (
-    "id",
-    "document_id",
-    "source_id",
-    "url",
-    "title",
-    "headings",
-    "text",
-    "summary",
-    "position",
-    "start",
-    "end",
-    "audiences",
-    "updated_at",
-    "strategy",
-)
-"""What a `Chunk` is made of; `keywords`, `content_hash` and `vector` are stored beside it."""
+CHUNK_COLUMNS = ("id", "document_id", "source_id", "audiences", "content_hash", "keywords", "payload", "vector")
+"""What a passage is found by, and `payload`: all that a `Chunk` is made of, in one column, because a search pays for
+each column of each row that it reads.
+"""
 
 OUTLINE_COLUMNS = ("id", "url", "title", "audiences", "metadata")
 """What an `Outline` is made of."""
@@ -55,6 +43,8 @@ MARK_INDEXES = {"id": "many"}
 """Column → how it is indexed: by word, by one of a list, or by value, of which there are few or many."""
 
 ROWS_AT_ONCE = 1024
+
+CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 Item = TypeVar("Item")
 
@@ -82,20 +72,11 @@ def mark_schema() -> pa.Schema:
 
 
 def chunk_schema(dimensions: int) -> pa.Schema:
-    """Chunks with their vectors; `keywords` is what keyword search reads."""
+    """Chunks with their vectors; `keywords` is what keyword search reads, `payload` what `to_chunk` reads."""
     import pyarrow as pa
 
-    types = {
-        "headings": pa.list_(pa.string()),
-        "position": pa.int64(),
-        "start": pa.int64(),
-        "end": pa.int64(),
-        "audiences": pa.list_(pa.string()),
-        "updated_at": pa.timestamp("us", tz="UTC"),
-    }
-    fields = [(name, types.get(name, pa.string())) for name in CHUNK_COLUMNS]
-    vector = pa.list_(pa.float32(), dimensions)
-    return pa.schema([*fields, ("keywords", pa.string()), ("content_hash", pa.string()), ("vector", vector)])
+    types = {"audiences": pa.list_(pa.string()), "vector": pa.list_(pa.float32(), dimensions)}
+    return pa.schema([(name, types.get(name, pa.string())) for name in CHUNK_COLUMNS])
 
 
 def state_schema() -> pa.Schema:
@@ -164,22 +145,34 @@ def mark_values(entry: Entry, *, pending: bool) -> dict[str, Any]:
 
 
 def chunk_values(chunk: Chunk) -> dict[str, Any]:
-    """What every store keeps of a chunk, but for its id, its date and what keyword search reads."""
+    """What every store keeps of a chunk, but for its id and what keyword search reads."""
     return {
         "document_id": clean(chunk.document_id),
         "source_id": clean(chunk.source_id),
-        "url": clean(chunk.url),
-        "title": clean(chunk.title),
-        "headings": [clean(heading) for heading in chunk.headings],
-        "text": clean(chunk.text),
-        "summary": clean(chunk.summary),
-        "position": chunk.position,
-        "start": chunk.start,
-        "end": chunk.end,
         "audiences": [clean(audience) for audience in chunk.audiences],
         "content_hash": chunk.content_hash,
-        "strategy": chunk.strategy,
+        "payload": _payload(chunk),
     }
+
+
+def _payload(chunk: Chunk) -> str:
+    moment = utc(chunk.updated_at)
+    values = {name: getattr(chunk, name) for name in CHUNK_FIELDS} | {"updated_at": moment and moment.isoformat()}
+    return clean(json.dumps(values, ensure_ascii=False))
+
+
+def to_chunk(payload: str) -> Chunk:
+    """The chunk that `chunk_values` wrote into the payload."""
+    values = json.loads(payload)
+    moment = values["updated_at"]
+    return Chunk(
+        **values
+        | {
+            "headings": tuple(values["headings"]),
+            "audiences": tuple(values["audiences"]),
+            "updated_at": moment and datetime.fromisoformat(moment),
+        }
+    )
 
 
 def _document_row(entry: Entry) -> dict[str, object]:
@@ -199,8 +192,7 @@ def chunk_rows(chunks: Sequence[Chunk], vectors: Matrix) -> pa.Table:
 
 
 def _chunk_row(chunk: Chunk) -> dict[str, object]:
-    own = {"id": clean(chunk.id), "updated_at": utc(chunk.updated_at), "keywords": clean(chunk.passage)}
-    return chunk_values(chunk) | own
+    return chunk_values(chunk) | {"id": clean(chunk.id), "keywords": clean(chunk.passage)}
 
 
 def to_documents(table: pa.Table) -> list[Document]:
@@ -227,18 +219,8 @@ def to_outlines(table: pa.Table) -> Iterator[Outline]:
 
 
 def to_chunks(table: pa.Table) -> list[Chunk]:
-    """The chunks of rows that have at least `CHUNK_COLUMNS`."""
-    return [
-        Chunk(
-            **row
-            | {
-                "headings": tuple(row["headings"]),
-                "audiences": tuple(row["audiences"]),
-                "updated_at": utc(row["updated_at"]),
-            }
-        )
-        for row in table.select(CHUNK_COLUMNS).to_pylist()
-    ]
+    """The chunks of rows that have at least the column `payload`."""
+    return list(map(to_chunk, table["payload"].to_pylist()))
 
 
 def to_vectors(table: pa.Table) -> Matrix:

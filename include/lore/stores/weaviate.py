@@ -17,21 +17,19 @@ from include.lore.errors import StoreError
 from include.lore.stores import weaviate_read
 from include.lore.stores.checks import check_entries, check_query
 from include.lore.stores.manifest import Manifest
-from include.lore.stores.schema import clean, slices, state_value, to_state
+from include.lore.stores.schema import clean, slices, state_value, to_chunk, to_state
 from include.lore.stores.weaviate_collections import Collections, WeaviateIndex
 from include.lore.stores.weaviate_connection import WeaviateConnection, WeaviateServer
 from include.lore.stores.weaviate_make import make_index
 from include.lore.stores.weaviate_records import SOURCE
 from include.lore.stores.weaviate_rows import Refused, by_ids, report
 from include.lore.stores.weaviate_schema import (
-    CHUNK_PROPERTIES,
     DOCUMENT_PROPERTIES,
     OUTLINE_PROPERTIES,
     SCHEMA_NUMBER,
     Shape,
     document_properties,
     key_of,
-    to_chunk,
     to_document,
     to_outline,
 )
@@ -163,8 +161,10 @@ class WeaviateStore:
         """See `Store.chunks`."""
         with self._errors("read"):
             held = self._read()
-            rows = weaviate_read.chunk_rows(held, [document_id], CHUNK_PROPERTIES) if held else ()
-            return sorted((to_chunk(row.properties) for row in rows), key=lambda chunk: (chunk.position, chunk.id))
+            rows = weaviate_read.chunk_rows(held, [document_id], ["document_id", "payload"]) if held else ()
+            return sorted(
+                (to_chunk(row.properties["payload"]) for row in rows), key=lambda chunk: (chunk.position, chunk.id)
+            )
 
     def count(self, source_id: str | None = None) -> Counts:
         """See `Index.count`."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from include.lore.errors import ConfigurationError
-from include.lore.stores.weaviate_schema import CHUNK_PROPERTIES, CHUNKS, VECTOR_NAME, to_chunk
+from include.lore.stores.schema import to_chunk
+from include.lore.stores.weaviate_schema import VECTOR_NAME
 
 if TYPE_CHECKING:
     from include.lore.stores.weaviate_collections import Collection
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 Message: TypeAlias = Any
 """A protobuf message; its class is chosen at import by the protobuf that is installed."""
-
-_VALUES = {"text": "text_value", "int": "int_value", "text[]": "list_value.text_values.values"}
-_TYPES = {spec.name: spec.type for spec in CHUNKS}
-_READERS = tuple((name, attrgetter(_VALUES[_TYPES[name]])) for name in CHUNK_PROPERTIES)
-"""How each property of a chunk is taken from its message; what is not there reads as empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +114,7 @@ def _send(chunks: Collection, limit: int, where: Message, *, explain: bool = Fal
         consistency_level=None if level is None else f"CONSISTENCY_LEVEL_{level.value}",
         limit=limit,
         filters=where,
-        properties=search_get_pb2.PropertiesRequest(non_ref_properties=CHUNK_PROPERTIES),
+        properties=search_get_pb2.PropertiesRequest(non_ref_properties=["payload"]),
         metadata=search_get_pb2.MetadataRequest(score=True, explain_score=explain, vectors=[VECTOR_NAME]),
         uses_123_api=True,  # the shapes that replies have had since these versions, as the client asks for them
         uses_125_api=True,
@@ -148,7 +143,7 @@ def _found(results: Sequence[Message]) -> Found:
     chunks, scores, explanations, vectors = [], [], [], []
     for result in results:
         fields, metadata = result.properties.non_ref_props.fields, result.metadata
-        chunks.append(to_chunk({name: value(fields[name]) for name, value in _READERS}))
+        chunks.append(to_chunk(fields["payload"].text_value))
         scores.append(metadata.score)
         explanations.append(metadata.explain_score)
         vectors.append(metadata.vectors[0].vector_bytes)

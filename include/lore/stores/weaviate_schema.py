@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from include.lore.stores.schema import (
-    CHUNK_COLUMNS,
     DOCUMENT_COLUMNS,
     OUTLINE_COLUMNS,
     chunk_values,
@@ -26,7 +25,7 @@ from include.lore.types import Chunk, Document, Entry, Outline, Recipe
 if TYPE_CHECKING:
     from include.lore.types import Vector
 
-SCHEMA_NUMBER = 3
+SCHEMA_NUMBER = 4
 """Raised whenever a property changes its meaning: a version of another number is neither read nor written."""
 
 VECTOR_NAME = "default"
@@ -93,32 +92,22 @@ MARKS = (
 how many chunks there must be: it is summed up, which Weaviate does over an index only."""
 
 CHUNKS = (
-    Property("chunk_id"),
     Property("document_id"),
     Property("document_key", "uuid", filterable=True),
     Property("source_id", filterable=True),
-    Property("url"),
-    Property("title"),
-    Property("headings", "text[]"),
-    Property("text"),
-    Property("summary"),
-    Property("position", "int"),
-    Property("start", "int"),
-    Property("end", "int"),
     Property("audiences", "text[]", filterable=True),
-    Property("updated_at"),
-    Property("strategy"),
     Property("content_hash", filterable=True),
     Property("checksum"),
     Property("words", searchable=True),
     Property("title_words", searchable=True),
+    Property("payload"),
 )
-"""`words` and `title_words` are what keyword search reads: the stems of the passage and of its title alone."""
+"""`words` and `title_words` are what keyword search reads: the stems of the passage and of its title alone. `payload`
+is all that a chunk is made of, in one property, because the server decodes each one of each hit."""
 
 STATE = (Property("key"), Property("kind", filterable=True), Property("value"))
 """Key → JSON: what is recorded of each version, and the state of each source."""
 
-CHUNK_PROPERTIES = ["chunk_id", *CHUNK_COLUMNS[1:]]
 DOCUMENT_PROPERTIES = ["document_id", *DOCUMENT_COLUMNS[1:]]
 OUTLINE_PROPERTIES = ["document_id", "source_id", *OUTLINE_COLUMNS[1:]]
 MARK_PROPERTIES = [mark.name for mark in MARKS]
@@ -157,9 +146,7 @@ def state_properties(kind: str, name: str, value: str) -> dict[str, Any]:
 def chunk_properties(chunk: Chunk, vector: Vector) -> dict[str, Any]:
     """A chunk as properties; `checksum` covers all of them and the vector."""
     properties = chunk_values(chunk) | {
-        "chunk_id": clean(chunk.id),
         "document_key": str(key_of(chunk.document_id)),
-        "updated_at": _moment(chunk.updated_at),
         "words": index_words(chunk.passage),
         "title_words": index_words(chunk.title),
     }
@@ -190,26 +177,6 @@ def to_outline(row: Mapping[str, Any]) -> Outline:
         title=row.get("title") or "",
         audiences=tuple(row.get("audiences") or ()),
         metadata=json.loads(row["metadata"]),
-    )
-
-
-def to_chunk(row: Mapping[str, Any]) -> Chunk:
-    """The chunk of a row with `CHUNK_PROPERTIES`."""
-    return Chunk(
-        id=row["chunk_id"],
-        document_id=row["document_id"],
-        source_id=row["source_id"],
-        url=row.get("url") or "",
-        title=row.get("title") or "",
-        headings=tuple(row.get("headings") or ()),
-        text=row.get("text") or "",
-        position=int(row["position"]),
-        start=int(row["start"]),
-        end=int(row["end"]),
-        summary=row.get("summary") or "",
-        audiences=tuple(row.get("audiences") or ()),
-        updated_at=_to_moment(row.get("updated_at")),
-        strategy=row.get("strategy") or "basic",
     )
 
 
