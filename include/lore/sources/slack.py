@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from include.lore.declarations import SlackDeclaration
+from include.lore.errors import SourceError
 from include.lore.sources.cursors import selection_of
 from include.lore.sources.payload import Payload
 from include.lore.sources.slack_api import DEFAULT_BASE_URL, SlackApi, SlackConnection
 from include.lore.sources.slack_channel import ChannelReader
 from include.lore.sources.slack_cursor import ChannelState, CursorWriter, from_cursor, mark_of
 from include.lore.sources.slack_documents import Publisher
+from include.lore.sources.slack_errors import UNREADABLE, SlackError
 from include.lore.sources.slack_files import SlackFiles
 from include.lore.sources.slack_workspace import Workspace
-from include.lore.types import Batch, Cursor
+from include.lore.types import Batch, Cursor, Failure
 
 __all__ = ["SlackSource"]
 
@@ -48,7 +50,9 @@ class SlackSource:
         self._users: Sequence[Payload] | None = None  # of the last read: a list of ids needs no newer ones
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield, in batches, the conversations that changed since the cursor (None: all)."""
+        """Yield, in batches, the conversations that changed since the cursor (None: all). A channel that the app cannot
+        see or is not in is a failure by its id; when that goes for all of them, SourceError is raised.
+        """
         selection = self._selection()
         before = from_cursor(since, selection, self.id) if since else {}
         with ExitStack() as stack:
@@ -57,21 +61,42 @@ class SlackSource:
             channels = run.workspace.channels
             shapes = {one.id: mark_of(one.id, one.name, one.private, run.workspace.url) for one in channels}
             states = {key: state for key, state in before.items() if state.shape == shapes.get(key)}
-            writer, last = CursorWriter(selection, states), since
+            writer, last, unread = CursorWriter(selection, states), since, 0
+            yield from self._unseen(run.workspace)
             for channel in channels:
                 state = states.get(channel.id) or ChannelState(shapes[channel.id])
-                for step in run.reader.read(channel, state):
-                    cursor = writer.after(channel.id, step.state)
-                    if step.documents or cursor != last:
-                        yield Batch(step.documents, cursor)
-                    last = cursor
+                try:
+                    for step in run.reader.read(channel, state):
+                        cursor = writer.after(channel.id, step.state)
+                        if step.documents or cursor != last:
+                            yield Batch(step.documents, cursor)
+                        last = cursor
+                except SlackError as error:
+                    unread += 1
+                    if error.code not in UNREADABLE or unread == len(channels):
+                        raise
+                    yield Batch((), failures=(Failure(f"{self.id}:{channel.id}", str(error)),))
+
+    def _unseen(self, workspace: Workspace) -> Iterator[Batch]:
+        if workspace.unseen:
+            reasons = workspace.unseen.items()
+            yield Batch((), failures=tuple(Failure(f"{self.id}:{name}", reason) for name, reason in reasons))
 
     def list_ids(self) -> Iterator[str]:
         """Yield the id of every conversation. Raises SourceError when a channel cannot be read to its end."""
         with ExitStack() as stack:
             run = self._open(stack, self._users)
+            if run.workspace.unseen:
+                raise SourceError(next(iter(run.workspace.unseen.values())))
             for channel in run.workspace.channels:
                 yield from run.reader.list_ids(channel)
+
+    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+        """See `Rereadable.without`. Of a channel that could not be read the cursor holds nothing that it was not in
+        before; single conversations it cannot give again.
+        """
+        conversations = any(":" in one.removeprefix(f"{self.id}:") for one in document_ids)
+        return None if conversations else cursor
 
     def _open(self, stack: ExitStack, users: Sequence[Payload] | None = None) -> _Run:
         chosen = self._declaration

@@ -7,9 +7,11 @@ import re
 from include.lore.errors import SourceError
 from include.lore.sources.payload import Payload, as_text
 
-__all__ = ["NEXT_RUN", "SET_TOKEN", "SlackError", "endless", "refusal", "strange", "word"]
+__all__ = ["NEXT_RUN", "SET_TOKEN", "UNREADABLE", "SlackError", "endless", "refusal", "strange", "word"]
 
 SET_TOKEN = "Set LORE_SLACK_TOKEN to the Bot User OAuth Token (xoxb-…) from the app's page OAuth & Permissions."  # noqa: S105
+UNREADABLE = frozenset({"not_in_channel", "channel_not_found"})
+"""Refusals that are one channel's alone."""
 NEXT_RUN = "What was read so far is kept; the next run goes on from there."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from include.lore.errors import SourceError
@@ -12,7 +12,7 @@ from include.lore.sources.mrkdwn import Names
 from include.lore.sources.payload import Payload, as_mapping, as_text
 from include.lore.sources.slack_api import SlackApi
 from include.lore.sources.slack_documents import Channel, People, read_channel
-from include.lore.sources.slack_errors import SlackError
+from include.lore.sources.slack_errors import UNREADABLE, SlackError
 from include.lore.sources.slack_messages import author_id, display_name
 
 __all__ = ["Workspace"]
@@ -27,7 +27,8 @@ STRANGERS = frozenset({"user_not_found", "users_not_found", "user_not_visible"})
 
 @dataclass(slots=True)
 class Workspace:
-    """What a run knows of a workspace. `archived` has the ids of the channels that nobody can write to any more.
+    """What a run knows of a workspace. `archived` has the ids of the channels that nobody can write to any more, and
+    `unseen` says why those that are wanted and cannot be seen cannot, by the name or id that is wanted.
 
     `people` are the workspace's own, as they were when the run began; `names` grow by those whom `learn` looks up.
     """
@@ -38,6 +39,7 @@ class Workspace:
     archived: frozenset[str]
     users: Sequence[Payload]
     people: People
+    unseen: Mapping[str, str]
     _strangers: dict[str, str] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
 
@@ -46,12 +48,15 @@ class Workspace:
         """Ask Slack. `wanted` has names or ids; none means every public channel that the app is a member of. `users`
         spares the call for them where they are known.
 
-        Raises SlackError where Slack refuses, SourceError for a channel that there is not.
+        Raises SlackError where Slack refuses, SourceError where none of the channels can be seen.
         """
         url = api.identify()
         public = api.members("conversations.list", "channels", types="public_channel", exclude_archived="false")
-        chosen = _chosen(api, wanted, public) if wanted else [one for one in public if one.get("is_member")]
+        unseen: dict[str, SourceError] = {}
+        chosen = _chosen(api, wanted, public, unseen) if wanted else [one for one in public if one.get("is_member")]
         channels = list({one.id: one for payload in chosen if (one := read_channel(payload))}.values())
+        if not channels and unseen:
+            raise next(iter(unseen.values()))
         if not channels:
             raise SourceError(
                 "The app is a member of no public channel.",
@@ -61,7 +66,8 @@ class Workspace:
         users = api.members("users.list", "members") if users is None else users
         people = People.of(users, [*known, *channels])
         archived = frozenset(as_text(payload.get("id")) for payload in chosen if payload.get("is_archived"))
-        return cls(api, url, channels, archived, users, people)
+        reasons = {name: str(error) for name, error in unseen.items()}
+        return cls(api, url, channels, archived, users, people, reasons)
 
     def about(self, channel: Channel) -> str:
         """The channel as errors name it."""
@@ -97,10 +103,13 @@ class Workspace:
             self._strangers[identity] = name
 
 
-def _chosen(api: SlackApi, wanted: Sequence[str], public: Sequence[Payload]) -> list[Payload]:
+def _chosen(
+    api: SlackApi, wanted: Sequence[str], public: Sequence[Payload], unseen: dict[str, SourceError]
+) -> list[Payload]:
     """The channels that are wanted; private ones are asked for only when a name or id is not that of a public one.
 
-    What is not in the list of public channels counts as private, unless Slack says that it is not.
+    What is not in the list of public channels counts as private, unless Slack says that it is not. What cannot be seen
+    is noted in `unseen`.
     """
     named = {as_text(payload.get(key)): payload for payload in public for key in ("name", "id")}
     private: dict[str, Payload] | None = None
@@ -108,7 +117,13 @@ def _chosen(api: SlackApi, wanted: Sequence[str], public: Sequence[Payload]) -> 
     for want in (name.removeprefix("#") for name in wanted):
         payload = named.get(want)
         if payload is None and CHANNEL_ID.fullmatch(want):
-            found = as_mapping(api.call("conversations.info", {"channel": want}, about=want).get("channel"))
+            try:
+                found = as_mapping(api.call("conversations.info", {"channel": want}, about=want).get("channel"))
+            except SlackError as error:
+                if error.code not in UNREADABLE:
+                    raise
+                unseen[want] = error
+                continue
             payload = {"is_private": True, **found}
         elif payload is None:
             if private is None:
@@ -116,12 +131,15 @@ def _chosen(api: SlackApi, wanted: Sequence[str], public: Sequence[Payload]) -> 
                 private = {as_text(row.get("name")): {"is_private": True, **row} for row in rows}
             payload = private.get(want)
         if payload is None or payload.get("is_im") or payload.get("is_mpim") or not read_channel(payload):
-            near = difflib.get_close_matches(want, [*named, *(private or {})], n=1)
-            raise SourceError(
-                f"The workspace has no channel {want!r} that the app can see.",
-                remedy=f"Did you mean {near[0]!r}?"
-                if near
-                else "Correct `channels`; a private one must invite the app.",
-            )
-        chosen.append(payload)
+            unseen[want] = _unknown(want, [*named, *(private or {})])
+        else:
+            chosen.append(payload)
     return chosen
+
+
+def _unknown(want: str, known: Sequence[str]) -> SourceError:
+    near = difflib.get_close_matches(want, known, n=1)
+    return SourceError(
+        f"The workspace has no channel {want!r} that the app can see.",
+        remedy=f"Did you mean {near[0]!r}?" if near else "Correct `channels`; a private one must invite the app.",
+    )
