@@ -26,8 +26,9 @@ _BRACKETS = "<\u2039\u2329\u27e8\u3008\u300a\u276e\u2770\u02c2\u1438\ufe64\uff1c
 _NAMES = ("source", "sources", "question", "questions")
 _LOOK_ALIKES = str.maketrans("аеорсухѕіјԛոսοιυνТтηѡɡ", "aeopcyxsijqnuoiuvttnwg")
 """Letters of other scripts, small, that look like Latin ones; the rest NFKD takes back to Latin."""
-_OPENING = re.compile(rf"[{_BRACKETS}]+(?=[\s/|\uff5c\\]{{0,8}}(\w{{1,40}}))")
-_CHAT_SIGNS = re.compile(r"<(?=\s*[|\uff5c])|\[(?=/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS)\])|<(?=<\s*/?SYS\s*>>)")
+_SLASHES = "/\\\\|\uff0f\uff5c\u2215\u2044\u29f8"
+_OPENING = re.compile(rf"[{_BRACKETS}]+(?=[\s{_SLASHES}]{{0,8}}(\w{{1,40}}))")
+_CHAT_SIGNS = re.compile(r"<<(?=\s*/?\s*SYS\s*>>)|<(?=\s*[|\uff5c])|\[(?=/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS)\])")
 """Control signs of chat templates, which some servers read also inside a message."""
 
 
@@ -52,7 +53,7 @@ def as_data(text: str, names: Collection[str] = _NAMES) -> str:
     Also signs and letters that only look like those of a delimiter are taken for them. Their bracket becomes `&lt;`.
     """
     text = _OPENING.sub(lambda match: _escaped(match, names), text.translate(UNSEEN))
-    return _CHAT_SIGNS.sub(lambda match: "&lt;" if match[0] == "<" else "(", text)
+    return _CHAT_SIGNS.sub(lambda match: "(" if match[0] == "[" else "&lt;" * len(match[0]), text)
 
 
 def passage_text(hit: Hit) -> str:
