@@ -140,6 +140,10 @@ class Index(Protocol):
         """The converted document, or None."""
         ...
 
+    def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
+        """Stream the converted documents, in no particular order; with `ids`, those of them that are kept."""
+        ...
+
     def count(self, source_id: str | None = None) -> Counts:
         """What is held, for one source or for all."""
         ...
@@ -203,10 +207,6 @@ class Store(Index, Protocol):
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """A document's chunks by position."""
-        ...
-
-    def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
-        """Stream the converted documents, in no particular order; with `ids`, those of them that are kept."""
         ...
 
     def outlines(self, source_id: str) -> Iterator[Outline]:

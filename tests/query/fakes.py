@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -92,11 +92,16 @@ class MemoryIndex:
         return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
     def document(self, document_id: str) -> Document | None:
-        self.read.append(document_id)
-        page = self.pages.get(document_id)
-        if isinstance(page, LoreError):
-            raise page
-        return page
+        return next(self.documents(ids=[document_id]), None)
+
+    def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
+        for document_id in ids if ids is not None else list(self.pages):
+            self.read.append(document_id)
+            page = self.pages.get(document_id)
+            if isinstance(page, LoreError):
+                raise page
+            if page is not None and source_id in (None, page.source_id):
+                yield page
 
     def count(self, source_id: str | None = None) -> Counts:
         held = [chunk for chunk in self.chunks if source_id in (None, chunk.source_id)]

@@ -148,7 +148,7 @@ class TestReadPages:
     def test_one_that_is_gone_is_left_out(self) -> None:
         assert read_pages(MemoryIndex((), FakeEmbedder()), hits(0), ("public",), 5) == {}
 
-    def test_that_none_can_be_read_is_an_error(self) -> None:
+    def test_what_cannot_be_read_is_an_error(self) -> None:
         index = MemoryIndex((), FakeEmbedder())
         index.pages = {PAGE.id: StoreError("Not now.")}
         with pytest.raises(StoreError, match="Not now"):

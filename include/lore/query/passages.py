@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import takewhile
 
-from include.lore.errors import LoreError, StoreError
+from include.lore.errors import StoreError
 from include.lore.protocols import Index
-from include.lore.query.deadlines import each_within
+from include.lore.query.deadlines import within
 from include.lore.query.visible import visible
 from include.lore.types import Chunk, Document, Hit
 
@@ -42,19 +41,14 @@ def spare(limit: int) -> int:
 
 
 def read_pages(index: Index, hits: Iterable[Hit], audiences: Sequence[str], seconds: float) -> dict[str, Document]:
-    """The pages of these hits by id, side by side, each read once: those that can be read in time and by the asker.
+    """The pages of these hits by id, read in one call: those that are kept and that the asker may see.
 
-    Raises StoreError when none can.
+    Raises StoreError, also when it takes longer than `seconds`.
     """
     ids = list(dict.fromkeys(hit.chunk.document_id for hit in hits))
     late = StoreError(f"Reading the pages took longer than {seconds:g} s.", remedy="Raise LORE_SEARCH_SECONDS.")
-    read = each_within(seconds, [partial(index.document, document_id) for document_id in ids], late)
-    failures = [page for page in read if isinstance(page, LoreError)]
-    if failures and len(failures) == len(read):
-        raise failures[0]
-    return {
-        page.id: page for page in read if isinstance(page, Document) and set(page.audiences).intersection(audiences)
-    }
+    pages = within(seconds, lambda: list(index.documents(ids=ids)), late)
+    return {page.id: page for page in pages if set(page.audiences).intersection(audiences)}
 
 
 def join(ranked: Sequence[Hit], limit: int, pages: Mapping[str, Document]) -> tuple[Passage, ...]:
