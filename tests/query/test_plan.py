@@ -149,6 +149,11 @@ def test_a_complete_question_that_is_none_is_replaced_by_the_rule(said: str, why
     [
         ("Which ways are there?", "Which ways can be used?", "Which ways can be used? rotate API key"),
         ("Which ways are there?", "Which ways are there to rotate a key?", "Which ways are there to rotate a key?"),
+        (
+            "How do I have it repeated yearly?",
+            "How is it repeated yearly?",
+            "How is it repeated yearly? rotate API key",
+        ),
         ("And how do I install the client?", "How is the client installed?", "How is the client installed?"),
     ],
 )

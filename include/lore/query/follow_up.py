@@ -51,11 +51,12 @@ def stand_alone(question: Question) -> str:
 def with_subject(said: str, question: Question) -> str:
     """What a language model made of a question, with the words that it forgot of what the conversation is about.
 
-    A message of one content word or none ("which strategies are there?") gets its subject from before. A complete
-    question that lacks most of those words has lost it.
+    A message with a pronoun, or of one content word or none ("which strategies are there?"), gets its subject from
+    before. A complete question that lacks most of those words has lost it. One that only begins with "and" may be about
+    something else.
     """
     borrowed = _borrowed(question)
-    if len(set(content_words(question.text))) > 1:
+    if len(set(content_words(question.text))) > 1 and not _has_pronoun(question.text):
         return said
     there = set(content_words(said))
     lost = [word for word in borrowed if not set(content_words(word)) <= there]
@@ -88,6 +89,11 @@ def _leans(text: str) -> bool:
         return True
     if meaning <= 1 and not _DEFINITION.match(text):
         return True
+    return _has_pronoun(text)
+
+
+def _has_pronoun(text: str) -> bool:
+    """Whether a message has a pronoun that stands for nothing in the message itself."""
     text = _PLACEHOLDER.sub(" ", text)
     pronoun = _PRONOUN.search(text)
     return pronoun is not None and len(set(content_words(text[: pronoun.start()]))) < SELF_CONTAINED
