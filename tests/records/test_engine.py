@@ -95,10 +95,20 @@ def test_a_reader_waits_for_no_writer(records: Records) -> None:
         assert records.get("aaaa").answer == full_answer()
 
 
+def test_a_reader_sees_one_moment(records: Records) -> None:
+    records.add(full_answer())
+    with reading(records.engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM lore_answers")).scalar() == 1
+        records.forget("U1")
+        assert connection.execute(text("SELECT count(*) FROM lore_passages")).scalar() == 3
+    with reading(records.engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM lore_passages")).scalar() == 0
+
+
 def test_fifty_writers_at_once(records: Records) -> None:
     with ThreadPoolExecutor(50) as pool:
-        list(pool.map(lambda number: records.add(full_answer(f"id-{number:03}")), range(200)))
-    for number in range(200):
+        list(pool.map(lambda number: records.add(full_answer(f"id-{number:03}")), range(100)))
+    for number in range(100):
         assert records.get(f"id-{number:03}").answer == full_answer(f"id-{number:03}")
 
 

@@ -21,7 +21,7 @@ from include.lore.errors import ConfigurationError, MissingPackageError, Records
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
-__all__ = ["check_url", "database_file", "explained", "insert_for", "open_engine", "reading"]
+__all__ = ["BUSY_SECONDS", "check_url", "database_file", "explained", "insert_for", "open_engine", "reading"]
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another one."""
@@ -156,7 +156,10 @@ def _begin(connection: Connection) -> None:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A connection that only reads, all of one moment, and waits for no writer."""
-    with engine.connect().execution_options(lore_reads=True) as connection:
+    options: dict[str, Any] = {"lore_reads": True}
+    if engine.dialect.name == "postgresql":  # which lets each statement see another moment by default
+        options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    with engine.connect().execution_options(**options) as connection:
         yield connection
 
 

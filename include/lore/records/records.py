@@ -16,7 +16,7 @@ from sqlalchemy import Select, delete, func, insert, select
 from include.lore.errors import ConfigurationError
 from include.lore.records.claims import Claims
 from include.lore.records.clean import Redact, short_key, storable, storable_answer
-from include.lore.records.engine import explained, insert_for, open_engine, reading
+from include.lore.records.engine import BUSY_SECONDS, explained, insert_for, open_engine, reading
 from include.lore.records.entries import Feedback, Record, Summary
 from include.lore.records.rows import PARTS, Rows, answer_of, rows_of
 from include.lore.records.schema import bring_up_to_date
@@ -182,7 +182,9 @@ class Records:
             with explained("removed"), self.engine.connect() as connection:
                 raw = connection.connection.dbapi_connection
                 assert raw is not None  # noqa: S101  the connection is open
+                raw.execute("PRAGMA busy_timeout = 500")  # writers wait meanwhile; a later checkpoint does it, too
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                raw.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
 
     def _find(self, connection: Connection, beginning: str) -> str:
         beginning = short_key(beginning)
