@@ -42,7 +42,10 @@ ANSWER_CHARACTERS = 20_000
 QUOTED_PASSAGES = 3
 QUOTED_CHARACTERS = 600
 
-REMINDER = "Answer from the sources. End every sentence with the number of its source in square brackets, like [1]."
+REMINDER = (
+    "Answer this question from the sources, in the language of the question. End every sentence with the number of its "
+    "source in square brackets, like [1]."
+)
 """Small models follow what stands last."""
 
 NOTHING_FOUND = "The index holds nothing that answers this."
