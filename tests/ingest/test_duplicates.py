@@ -23,6 +23,7 @@ from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
 from include.lore.ingest.versions import VersionBuilder, behind
 from include.lore.ingest.visibility import hidden, is_hidden, shown
+from include.lore.protocols import Store, Versions
 from include.lore.stores.lance_folder import Tables
 from include.lore.stores.lance_versions import LanceVersions
 from include.lore.stores.lancedb import LanceStore
@@ -58,9 +59,9 @@ class House:
     def __init__(self, folder: Path, store: type[LanceStore] = LanceStore) -> None:
         self.folder = folder
         self.embedder = FakeEmbedder()
-        self.uri = str(folder / "index")
-        self.store = store(self.uri, self.recipe(BUDGET))
-        self.versions = LanceVersions(self.uri)
+        uri = str(folder / "index")
+        self.store: Store = store(uri, self.recipe(BUDGET))
+        self.versions: Versions = LanceVersions(uri)
         self.converted: list[str] = []
 
     def recipe(self, budget: int) -> Recipe:
@@ -411,6 +412,11 @@ def test_sources_are_apart(house: House) -> None:
 
 
 def test_versions_hide_and_show_by_themselves(house: House) -> None:
+    hide_and_show_in_two_versions(house)
+
+
+def hide_and_show_in_two_versions(house: House) -> None:
+    """Every change of what is shown, with another version of the index beside the live one."""
     pages = [page("en/a", 1), page("de/a", 2), page("en/b", 3)]
     house.sync(LANGUAGES, *pages)
     version = house.versions.create(house.recipe(700))

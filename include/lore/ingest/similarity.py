@@ -28,8 +28,8 @@ SHINGLE_WORDS = 5
 HASHES = 256
 SHORT = 64
 """A text with fewer different shingles is too short to be judged by a share of them: one word would be a tenth."""
-BLOCK = 4096
-"""Shingles that are hashed at once: 8 MB."""
+BLOCK = 256
+"""Shingles that are hashed at once: half a megabyte, which stays in the processor's cache."""
 MISSED = 1e-4
 """The share of pairs at the threshold that the search for candidates may miss."""
 CHANCE = 1 / 256

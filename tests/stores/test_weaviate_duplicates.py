@@ -1,0 +1,20 @@
+"""Pages that are there twice, on the server store: what a sync hides and shows is so in every version there too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ingest.test_duplicates import BUDGET, House, hide_and_show_in_two_versions
+from tests.servers.weaviate import Address
+from tests.stores.test_weaviate import open_at, versions_at
+
+pytestmark = pytest.mark.xdist_group("weaviate")
+
+
+def test_versions_hide_and_show_by_themselves(weaviate_index: Address, tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.store = open_at(weaviate_index, house.recipe(BUDGET))
+    house.versions = versions_at(weaviate_index)
+    hide_and_show_in_two_versions(house)
