@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -132,48 +127,6 @@ def test_declarations(tmp_path: Path) -> None:
     finding = doctor.check_declarations(tmp_path)
     assert finding.status == "problem"
     assert "bad.yaml" in finding.detail
-
-
-@contextmanager
-def github(status: int, body: object) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            payload = json.dumps(body).encode()
-            self.send_response(status if self.headers["Authorization"] == "Bearer good" else 401)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-@pytest.mark.parametrize(
-    ("token", "status", "body", "expected"),
-    [
-        ("good", 200, {"resources": {"core": {"remaining": 4999}}}, "ok"),
-        ("good", 404, {}, "ok"),
-        ("good", 200, ["something else"], "problem"),
-        ("wrong", 200, {}, "problem"),
-        ("", 200, {}, "skipped"),
-    ],
-)
-def test_github(tmp_path: Path, token: str, status: int, body: object, expected: str) -> None:
-    with github(status, body) as address:
-        environ = {"LORE_GITHUB_TOKEN": token, "LORE_GITHUB_BASE_URL": address, "LORE_SOURCES_DIR": str(tmp_path)}
-        settings = load_settings(environ)
-        finding = doctor._guarded("github", lambda: doctor.check_github(settings))
-        assert finding.status == expected
-        assert token == "" or token not in finding.detail + finding.remedy
 
 
 def test_an_unknown_setting_is_a_finding_and_ends_the_examination(tmp_path: Path) -> None:

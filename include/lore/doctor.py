@@ -6,28 +6,41 @@ A check reads, or makes one tiny call; none of them creates an index or changes 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from uuid import uuid4
 
-from include.lore.declarations import load_assistant, load_declarations
+from include.lore.declarations import (
+    GitHubIssuesDeclaration,
+    GitHubRepoDeclaration,
+    SlackDeclaration,
+    load_assistant,
+    load_declarations,
+)
 from include.lore.errors import LoreError, ModelError
 from include.lore.protocols import ChatModel, Embedder, FallbackReranker, Reranker, Store
 from include.lore.settings import Settings, load_settings
 from include.lore.types import Chunk, Hit, Message
 
+if TYPE_CHECKING:
+    from include.lore.sources.github_probe import Need
+
 __all__ = ["Finding", "examine"]
 
+GitHubDeclaration: TypeAlias = GitHubRepoDeclaration | GitHubIssuesDeclaration
 Status: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
 
 MINIMUM_PYTHON = (3, 11)
 PACKAGES = ("lancedb", "weaviate-client", "onnxruntime", "tokenizers", "pydantic", "openai", "cohere", "langchain")
 AIRFLOW_SERIES = "3.3."
 CALL_SECONDS = 20.0
+MAX_REPOSITORIES = 20
+SLACK_SCOPES = ("channels:read", "channels:history", "users:read")
+"""What every declaration of the kind needs; private channels need groups:read and groups:history, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
     settings = settings.model_copy(
         update={"max_retries": 0, "timeout_seconds": min(settings.timeout_seconds, CALL_SECONDS)}
     )
-    yield _guarded("github", lambda: check_github(settings))
+    yield from _examine_accounts(settings)
     if settings.store == "weaviate":
         yield _guarded("weaviate", lambda: check_weaviate(settings))
     yield from _examine_models(settings)
@@ -150,28 +163,57 @@ def check_records(settings: Settings) -> Finding:
     return Finding("records", "ok", describe_records(settings))
 
 
-def check_github(settings: Settings) -> Finding:
-    """Does GitHub take the token? Without one public repositories can be read, slowly."""
-    from include.lore.sources.http import HttpClient, HttpError
+def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] = ()) -> Finding:
+    """Does GitHub take the token or the App, and may it read what is declared? The declarations are of one server."""
+    from include.lore.sources.github_http import GitHubAccess
+    from include.lore.sources.github_probe import probe_github
+    from include.lore.sources.retries import Retries
+    from include.lore.wiring.secrets import secret
+    from include.lore.wiring.sources import make_github_access
 
-    if settings.github_token is None:
+    if settings.github_token is None and not settings.github_app_id:
         return Finding("github", "skipped", "no token is set: 60 calls an hour, public repositories only")
-    token, timeout = settings.github_token.get_secret_value(), settings.timeout_seconds
-    try:
-        with HttpClient(settings.github_base_url, token=token, timeout=timeout, max_retries=0) as client:
-            left = client.get("/rate_limit").data["resources"]["core"]["remaining"]
-    except HttpError as error:
-        if error.status == 404:  # GitHub Enterprise with rate limiting switched off
-            return Finding("github", "ok", f"{settings.github_base_url}, no rate limit")
-        raise
-    except (KeyError, TypeError):
+    if settings.github_app_id and not declarations:
+        return Finding("github", "skipped", "an App is set, and no repository is declared to look at")
+    token = secret(settings.github_token)
+    access = (
+        make_github_access(declarations[0], settings)
+        if declarations
+        else GitHubAccess(settings.github_base_url, lambda: token, settings.timeout_seconds, Retries(0))
+    )
+    found = probe_github(access, [_need(declaration) for declaration in declarations[:MAX_REPOSITORIES]])
+    left = "no rate limit" if found.calls_left is None else f"{found.calls_left:,} calls left this hour"
+    detail = f"{found.who}, {access.base_url}, {left}"
+    if found.lacking:
         return Finding(
             "github",
             "problem",
-            f"{settings.github_base_url} does not answer like GitHub's API",
-            "Set LORE_GITHUB_BASE_URL.",
+            f"{detail}; it may not read {', '.join(found.lacking)}",
+            "Give the token or the App read access to that (a classic token: the scope repo), or correct `repository`.",
         )
-    return Finding("github", "ok", f"{settings.github_base_url}, {left:,} calls left this hour")
+    return Finding("github", "ok", detail)
+
+
+def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) -> Finding:
+    """Does Slack take the token, and has it the scopes that are needed? The declarations are of one server."""
+    from include.lore.sources.slack_probe import probe_slack
+    from include.lore.wiring.sources import make_slack_connection
+
+    if settings.slack_token is None and not declarations:
+        return Finding("slack", "skipped", "no token is set, and no channel is declared")
+    files = any(declaration.include_files for declaration in declarations)
+    needed = (*SLACK_SCOPES, *(("files:read",) if files else ()))
+    declaration = declarations[0] if declarations else SlackDeclaration.model_validate({"id": "slack"})
+    found = probe_slack(make_slack_connection(declaration, settings), needed)
+    told = f"scopes {', '.join(found.scopes)}" if found.scopes else "its scopes are not told"
+    if found.lacking:
+        return Finding(
+            "slack",
+            "problem",
+            f"{found.who}; the token lacks {', '.join(found.lacking)}",
+            "Add what it lacks to the app under OAuth & Permissions, and reinstall it.",
+        )
+    return Finding("slack", "ok", f"{found.who}, {told}")
 
 
 def check_weaviate(settings: Settings) -> Finding:
@@ -265,6 +307,35 @@ def check_index(store: Store, embedder: Embedder) -> Finding:
     if counts.documents == 0:
         return Finding("index", "warning", "empty", "Run: lore sync --all")
     return Finding("index", "ok", f"{counts.documents:,} documents, {counts.chunks:,} chunks")
+
+
+def _examine_accounts(settings: Settings) -> Iterator[Finding]:
+    """The accounts by which sources are read, a finding for each server."""
+    try:
+        declared = load_declarations(settings.sources_dir).valid
+    except LoreError:  # which is a finding already
+        declared = ()
+    github: dict[str, list[GitHubDeclaration]] = {}
+    slack: dict[str, list[SlackDeclaration]] = {}
+    for one in declared:
+        if isinstance(one, GitHubRepoDeclaration | GitHubIssuesDeclaration):
+            github.setdefault(one.base_url or settings.github_base_url, []).append(one)
+        elif isinstance(one, SlackDeclaration):
+            slack.setdefault(one.base_url or "", []).append(one)
+    for repositories in github.values() or [[]]:
+        yield _guarded("github", partial(check_github, settings, repositories))
+    for channels in slack.values() or [[]]:
+        yield _guarded("slack", partial(check_slack, settings, channels))
+
+
+def _need(declaration: GitHubDeclaration) -> Need:
+    from include.lore.sources.github_probe import Need
+
+    if isinstance(declaration, GitHubRepoDeclaration):
+        return Need(declaration.repository, ("contents",))
+    pulls = ("pull requests",) if declaration.include_pull_requests else ()
+    discussions = ("discussions",) if declaration.include_discussions else ()
+    return Need(declaration.repository, ("issues", *pulls, *discussions))
 
 
 def _examine_models(settings: Settings) -> Iterator[Finding]:

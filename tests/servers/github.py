@@ -99,8 +99,10 @@ class App:
             return Answer({"message": "A JSON web token could not be decoded"}, 401)
         if claims["exp"] > time.time() + 600:
             return Answer({"message": "'Expiration time' claim ('exp') is too far in the future"}, 401)
-        if request.path.endswith("/installation"):
-            return Answer({"id": 77, "app_id": int(self.app_id)})
+        if request.path == "/app":
+            return Answer({"name": "Lore of Acme", "slug": "lore"})
+        if request.path.endswith(("/installation", "/installations/77")):
+            return Answer({"id": 77, "app_id": int(self.app_id), "account": {"login": "octo"}})
         if request.method != "POST" or request.path != "/app/installations/77/access_tokens":
             return NOT_FOUND
         self.tokens.append(f"ghs_{len(self.tokens)}")
@@ -230,6 +232,7 @@ class GitHubServer(LocalServer):
         self.archives = archives
         self.refs = {"HEAD": "", "main": ""}
         self.app: App | None = None
+        self.scopes: str | None = None
         self.clock = 0.0
         self.tells_last_page = True
         self.reviews: list[dict[str, Any]] = []
@@ -260,15 +263,20 @@ class GitHubServer(LocalServer):
     def _lets_in(self, request: Request) -> bool:
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if self.app:
-            return given in self.app.tokens or "installation" in request.path
+            return given in self.app.tokens or "installation" in request.path or request.path == "/app"
         return not self.token or given == self.token
 
     def _answer(self, request: Request) -> Answer:
         below = f"/repos/{self.repository}/"
         if request.path == "/graphql":
             return Answer(answer_query(self.discussions, self.issues, request.body))
-        if self.app and (request.path == f"{below}installation" or request.path.startswith("/app/installations/")):
+        if self.app and (request.path == f"{below}installation" or request.path.startswith("/app")):
             return self.app.answer(request)
+        if request.path == "/user" and not self.app:
+            scopes = {} if self.scopes is None else {"x-oauth-scopes": self.scopes}
+            return Answer({"login": "octocat"}, 200, scopes)
+        if request.path == "/rate_limit":
+            return Answer({"resources": {"core": {"remaining": self.rate_limit}}})
         if request.path.startswith("/repos/octo/elsewhere/issues/"):
             place = f"{self.base_url}/repos/octo/elsewhere"
             return Answer({"number": int(request.path.rpartition("/")[2]), "repository_url": place, "title": "Moved"})
@@ -292,6 +300,8 @@ class GitHubServer(LocalServer):
         return Answer(self._as_issue(found[0])) if found and not below else NOT_FOUND
 
     def _pulls(self, rest: str, query: Mapping[str, str]) -> Answer:
+        if not rest:
+            return Answer([])
         base = f"{self.base_url}/repos/{self.repository}/pulls"
         comments = [{"pull_request_url": f"{base}/{row['pull_number']}", **row} for row in self.code_comments]
         if rest == "comments":

@@ -33,7 +33,7 @@ class QuietHandler(BaseHTTPRequestHandler):
 class LocalServer:
     """Listens while the `with` block runs; `base_url` ends with `root`, where the API begins."""
 
-    handler: ClassVar[type[QuietHandler]]
+    handler: ClassVar[type[QuietHandler]] = QuietHandler
     root: ClassVar[str] = ""
 
     def __enter__(self) -> Self:

@@ -52,7 +52,8 @@ class _Handler(QuietHandler):
             fault = take_fault(slack.faults, self.path)
             known = self.headers.get("Authorization") == f"Bearer {TOKEN}"
             status, content_type, body = self._answer(parts.path, query, known)
-        self._send(status, {"Content-Type": content_type}, body, fault)
+        told = {"x-oauth-scopes": ",".join(sorted(slack.scopes))} if known and slack.tells_scopes else {}
+        self._send(status, {"Content-Type": content_type, **told}, body, fault)
 
     def _answer(self, path: str, query: Payload, known: bool) -> tuple[int, str, bytes]:
         slack = self.api
@@ -129,6 +130,7 @@ class SlackServer(LocalServer):
         self.url = url
         self.strangers = list(strangers)
         self.before = before
+        self.tells_scopes = True
         self.requests: list[Request] = []
         self._lock = threading.Lock()
 

@@ -42,7 +42,8 @@ class GitHubReply:
     """What GitHub answered. `data` is decoded JSON, or text where text was asked for.
 
     `unchanged` says that what the caller's `etag` stands for is still true, and then there are no data. `calls_left`
-    is None where the server has no limit. `server_time` is its clock, in seconds since the epoch.
+    is None where the server has no limit. `server_time` is its clock, in seconds since the epoch. `scopes` are those of
+    a classic token, None for any other.
     """
 
     data: Any = None
@@ -52,6 +53,7 @@ class GitHubReply:
     last_url: str | None = None
     calls_left: int | None = None
     server_time: float | None = None
+    scopes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Judge:
             last_url=links.get("last"),
             calls_left=number(response.headers.get("x-ratelimit-remaining")),
             server_time=_server_time(response),
+            scopes=response.headers.get("x-oauth-scopes"),
         )
 
     def graphql(self, response: httpx.Response, content: bytes) -> Mapping[str, Any] | Again:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from include.lore.errors import ConfigurationError, MissingPackageError, SourceError
 from include.lore.sources.github_answers import GitHubError, GitHubReply
 from include.lore.sources.github_http import GitHubAccess
+from include.lore.sources.payload import as_mapping, as_text
 from include.lore.sources.retries import Retries
 
 __all__ = ["AppToken", "github_access"]
@@ -45,6 +46,15 @@ class AppToken:
         if not self._token or self._access.retries.now() >= self._renew_at:
             self._renew()
         return self._token
+
+    def name(self) -> str:
+        """What the App is called, and who it is installed for; asks GitHub."""
+        self._renew()  # corrects the clock
+        with self._access.open() as client:
+            app = as_mapping(client.get("/app").data)
+            found = as_mapping(client.get(f"/app/installations/{self._installation}").data)
+        account = as_text(as_mapping(found.get("account")).get("login")) or f"installation {self._installation}"
+        return f"the App {as_text(app.get('name')) or self._app_id} for {account}"
 
     def _renew(self) -> None:
         try:

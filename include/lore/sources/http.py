@@ -31,9 +31,10 @@ class HttpError(SourceError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Decoded JSON, which may be anything that JSON can be."""
+    """Decoded JSON, which may be anything that JSON can be. `scopes` are those that the server says the token has."""
 
     data: Any
+    scopes: str = ""
 
 
 class HttpClient:
@@ -126,7 +127,7 @@ class HttpClient:
         if response.has_redirect_location:
             return parse(join(str(url), response.headers["location"]))
         if response.is_success:
-            return _reply(bytes(body))
+            return _reply(bytes(body), response.headers.get("x-oauth-scopes", ""))
         return self._refused(url, response, bytes(body))
 
     def _refused(self, url: httpx.URL, response: httpx.Response, body: bytes) -> Again:
@@ -148,9 +149,9 @@ class HttpClient:
         return text.replace(self._token, "…") if self._token else text
 
 
-def _reply(body: bytes) -> Reply | Again:
+def _reply(body: bytes, scopes: str) -> Reply | Again:
     try:
-        return Reply(json.loads(body))
+        return Reply(json.loads(body), scopes)
     except (ValueError, RecursionError):
         return Again("the answer is not valid JSON")
 

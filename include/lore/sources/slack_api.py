@@ -55,6 +55,15 @@ class SlackConnection:
         return Retries(self.max_retries, MAX_WAIT, "", self.sleep, self.now)
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose token it is, the workspace's address ("" where it has none), and the token's scopes, if Slack tells."""
+
+    who: str
+    url: str
+    scopes: tuple[str, ...]
+
+
 class SlackApi:
     """Reads one workspace with one token, which goes to the server of the base URL and nowhere else.
 
@@ -77,6 +86,7 @@ class SlackApi:
             now=connection.now,
         )
         self._app_name = "the app"
+        self._scopes = ""
 
     def __enter__(self) -> Self:
         return self
@@ -86,17 +96,24 @@ class SlackApi:
 
     def identify(self) -> str:
         """Ask whose token it is; returns the workspace's address, without the slash at its end. Raises as `call`."""
+        return self.identity().url
+
+    def identity(self) -> Identity:
+        """Ask whose token it is. Raises as `call`."""
         data = self.call("auth.test")
         self._app_name = _name(data.get("user")) or self._app_name
         url = as_text(data.get("url"))
-        return url.rstrip("/") if re.fullmatch(r"https?://[A-Za-z0-9.:-]{1,253}/?", url) else ""
+        url = url.rstrip("/") if re.fullmatch(r"https?://[A-Za-z0-9.:-]{1,253}/?", url) else ""
+        scopes = tuple(sorted(one for one in re.split(r"[,\s]+", self._scopes) if re.fullmatch(r"[a-z_.:]{1,80}", one)))
+        return Identity(f"{self._app_name} in {url or 'a workspace without address'}", url, scopes)
 
     def call(self, method: str, params: Params | None = None, *, about: str = "") -> Payload:
         """What a method answers; `about` names in errors what was asked for. Raises SlackError, SourceError."""
         asked = f"{method} for {about}" if about else method
 
         def once() -> Payload | Again:
-            data = self._http.get(f"/{method}", params).data
+            reply = self._http.get(f"/{method}", params)
+            data, self._scopes = reply.data, reply.scopes
             if not isinstance(data, dict) or not isinstance(data.get("ok"), bool):
                 raise strange(method)
             if data["ok"]:

@@ -22,8 +22,9 @@ from include.lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
     from include.lore.sources.github_http import GitHubAccess
+    from include.lore.sources.slack_api import SlackConnection
 
-__all__ = ["make_source"]
+__all__ = ["make_github_access", "make_slack_connection", "make_source"]
 
 
 def make_source(declaration: Declaration, settings: Settings) -> Source:
@@ -49,11 +50,11 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
         case GitHubIssuesDeclaration():
             from include.lore.sources.github_issues import GitHubIssuesSource
 
-            return GitHubIssuesSource(declaration, _github(declaration, settings))
+            return GitHubIssuesSource(declaration, make_github_access(declaration, settings))
         case GitHubRepoDeclaration():
             from include.lore.sources.github_repo import GitHubRepoSource
 
-            return GitHubRepoSource(declaration, _github(declaration, settings))
+            return GitHubRepoSource(declaration, make_github_access(declaration, settings))
         case SiteDeclaration():
             from include.lore.sources.site import SiteSource
 
@@ -91,7 +92,18 @@ def _make_api_source(
     return StackOverflowSource(declaration, access=access)
 
 
-def _github(declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings) -> GitHubAccess:
+def make_slack_connection(declaration: SlackDeclaration, settings: Settings) -> SlackConnection:
+    """How to reach a workspace; with an empty token where none is set."""
+    from include.lore.sources.slack_api import DEFAULT_BASE_URL, SlackConnection
+
+    token = secret(settings.slack_token) or ""
+    base_url = declaration.base_url or DEFAULT_BASE_URL
+    return SlackConnection(base_url, token, settings.timeout_seconds, settings.max_retries)
+
+
+def make_github_access(
+    declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings
+) -> GitHubAccess:
     """How to reach the repository: as a GitHub App where one is set, else with the token, else anonymously."""
     from include.lore.sources.github_app import github_access
 
