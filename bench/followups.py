@@ -1,14 +1,15 @@
 """Whether a follow-up finds the page that the complete question finds: 20 dialogues of two turns on the Ray docs.
 
-    python -m bench.followups [--index FOLDER] [--model] [--only N]
+    python -m bench.followups [--index FOLDER] [--model] [--only N] [--held-out]
 
-The dialogues are in `followups.yaml`. Each follow-up is planned with the first turn and its answer as history, by the
-rules that work without a language model or, with --model, by the one that LORE_CHAT_MODEL names (one call each), and
-searched and reranked as in production. `found` counts the dialogues whose page is among the passages that an answer
-would be written from; `alone` is the same for the follow-up without its history.
+The dialogues are in `followups.yaml`; --held-out takes ten others, for which no rule was changed. Each follow-up is
+planned with the first turn and its answer as history, by the rules that work without a language model or, with --model,
+by the one that LORE_CHAT_MODEL names (one call each), and searched and reranked as in production. `found` counts the
+dialogues whose page is among the passages that an answer would be written from; `alone` is the same for the follow-up
+without its history.
 
-Without --model it also measures what the rules cost where there is nothing to complete: each query of the benchmark is
-asked after an unrelated one. `changed` counts those that the rules took for follow-ups.
+Without either option it also measures what the rules cost where there is nothing to complete: each query of the
+benchmark is asked after an unrelated one. `changed` counts those that the rules took for follow-ups.
 
 Prints JSON. --index keeps the index for the next time.
 """
@@ -37,6 +38,7 @@ from include.lore.types import Message, Plan, Question
 from include.lore.wiring import make_chat_model, make_pipeline
 
 DIALOGUES = Path(__file__).with_name("followups.yaml")
+HELD_OUT = Path(__file__).with_name("followups_held_out.yaml")
 
 
 def main() -> None:
@@ -45,6 +47,7 @@ def main() -> None:
     parser.add_argument("--index", type=Path, help="folder of the index, built where there is none")
     parser.add_argument("--model", action="store_true", help="plan with LORE_CHAT_MODEL")
     parser.add_argument("--only", type=int, help="the first N dialogues")
+    parser.add_argument("--held-out", action="store_true", help="the dialogues that the rules were not written for")
     arguments = parser.parse_args()
     settings, corpus = load_settings(), load_corpus()
     chat_model = make_chat_model(settings) if arguments.model else None
@@ -52,11 +55,12 @@ def main() -> None:
         sys.exit("--model needs LORE_CHAT_MODEL.")
     with tempfile.TemporaryDirectory() as folder:
         pipeline = _pipeline(settings, corpus, arguments.index or Path(folder) / "index")
-        dialogues = yaml.safe_load(DIALOGUES.read_text(encoding="utf-8"))[: arguments.only]
+        file = HELD_OUT if arguments.held_out else DIALOGUES
+        dialogues = yaml.safe_load(file.read_text(encoding="utf-8"))[: arguments.only]
         rows = [_dialogue(dialogue, pipeline, chat_model) for dialogue in dialogues]
         figures: dict[str, Any] = {"planner": chat_model.name if chat_model else "rules", "dialogues": len(rows)}
         figures |= {name: sum(row[name] is not None for row in rows) for name in ("full", "alone", "found")}
-        if chat_model is None:
+        if chat_model is None and not arguments.held_out:
             figures["unrelated"] = _unrelated(corpus, pipeline)
     json.dump(figures | {"each": rows}, sys.stdout, indent=2)
     print()
