@@ -163,6 +163,20 @@ class TestOfAModel:
         filters, _ = checked_filters([source.id for source in SOURCES], "", "", question, SOURCES, TODAY)
         assert filters == Filters()
 
+    @pytest.mark.parametrize(
+        ("text", "named"),
+        [
+            ("What was new last week?", True),
+            ("Was gab es letzte Woche Neues?", True),
+            ("What are the latest decisions?", True),
+            ("How do I keep logs for 30 days?", False),
+            ("May I rotate a key each month?", False),
+        ],
+    )
+    def test_a_date_needs_a_time_that_the_user_named(self, text: str, named: bool) -> None:
+        filters, notes = checked_filters([], "2026-11-01", "", Question(text), SOURCES, TODAY)
+        assert (filters != Filters(), notes == ()) == (named, named)
+
     @pytest.mark.parametrize("text", ["soon", "2024-99-01", "20240101", "0001-01-01", "2031-01-01", "x" * 9_000])
     def test_a_date_that_is_none_is_not(self, text: str) -> None:
         filters, notes = checked_filters([], text, "", Question("What changed in 2024?"), SOURCES, TODAY)

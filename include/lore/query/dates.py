@@ -36,11 +36,13 @@ _INSTRUCTION = re.compile(r"\W*(?:how|can|could|do|does|is|are|should|why)\b", r
 _TIME = re.compile(
     r"(?:19|20)\d\d"
     r"|\b(?:january|february|march|april|june|july|august|september|october|november|december"
-    r"|today|yesterday|recent\w*|lately|newest|latest|days?|weeks?|months?|years?|quarter"
-    r"|heute|gestern|tage\w*|woche\w*|monat\w*|jahr\w*|neueste\w*"
-    r"|aujourd|hier|jours?|semaines?|mois|ans?|hoy|ayer|d[ií]as?|semanas?|mes(?:es)?|años?)\b",
+    r"|today|yesterday|recent\w*|lately|newest|latest"
+    r"|(?:last|past|this|previous) (?:\w+ )?(?:day|week|month|quarter|year)s?"
+    r"|heute|gestern|letzte\w*|vergangene\w*|seit|neueste\w*"
+    r"|aujourd|hier|dernier\w*|depuis|récent\w*|hoy|ayer|últim\w*|desde|reciente\w*)\b",
     re.IGNORECASE,
 )
+"""Four languages; in another one a question is bounded by a year in digits only."""
 
 
 def named_dates(text: str, today: date, *, of_a_source: bool = False) -> Filters:
