@@ -1,6 +1,6 @@
 """Run the benches one after the other, each in a process of its own, and print one JSON object.
 
-`baseline`, `followups`, `memory` and `scale` are run by themselves: they make large indexes.
+`baseline`, `first_token`, `followups`, `memory` and `scale` are run by themselves: they make large indexes.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class _Copies:
 
 
 def _keys(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    longest = sorted(set(words), key=lambda word: (-len(word), word))[:KEYS]
+    longest = sorted(sorted(set(words)), key=len, reverse=True)[:KEYS]  # sorted twice is faster than by pairs
     return [words[max(0, place - 1) : place + 2] for place in map(words.index, longest)]
 
 
