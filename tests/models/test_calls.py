@@ -34,11 +34,6 @@ from tests.servers import openai
 from tests.servers.models import Fault
 
 
-@pytest.fixture(autouse=True)
-def version_of_azure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
-
-
 def waits(vendor: Vendor, value: str) -> Fault:
     fault = vendor.error(429, "rate_limit_error", "Slow down.")
     return Fault(fault.status, fault.body, {"Retry-After": value})

@@ -13,6 +13,7 @@ from include.lore.types import Usage
 from tests.models.vendors import (
     ANTHROPIC,
     AZURE,
+    BEDROCK,
     CALLS,
     GOOD,
     KEY,
@@ -25,15 +26,10 @@ from tests.models.vendors import (
     Vendor,
     each,
     failure,
+    needed,
 )
-from tests.servers import anthropic, ollama, openai
+from tests.servers import anthropic, bedrock, ollama, openai
 from tests.servers.models import Fault
-
-
-@pytest.fixture(autouse=True)
-def version_of_azure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
-
 
 # ---------------------------------------------------------------------------------------------------------- answers
 
@@ -124,7 +120,7 @@ def test_a_call_that_was_refused_took_nothing() -> None:
 
 
 @pytest.mark.parametrize("how", CALLS)
-@each(OPENAI, AZURE, ANTHROPIC)
+@each(OPENAI, AZURE, ANTHROPIC, BEDROCK)
 def test_a_wrong_key_names_the_setting_and_not_the_key(vendor: Vendor, how: str) -> None:
     error = failure(vendor, how, vendor.error(401, "authentication_error", f"invalid key {KEY}"))
     assert "refused the key" in error.message
@@ -154,6 +150,7 @@ TOO_LONG = [
     (ANTHROPIC, 413, "request_too_large", "Request exceeds the maximum size"),
     (OLLAMA, 400, "", "the input length exceeds the context length"),
     (OPENAI, 400, "exceed_context_size_error", "the request exceeds the available context size, try increasing it"),
+    pytest.param(BEDROCK, 400, "ValidationException", "Input is too long for requested model.", marks=needed(BEDROCK)),
 ]
 
 
@@ -200,6 +197,9 @@ def test_a_quota_that_is_used_up_is_not_tried_again(
         (ANTHROPIC, "max_tokens", "length limit"),
         (ANTHROPIC, "model_context_window_exceeded", "length limit"),
         (OLLAMA, "length", "length limit"),
+        pytest.param(BEDROCK, "guardrail_intervened", "refused to answer", marks=needed(BEDROCK)),
+        pytest.param(BEDROCK, "content_filtered", "refused to answer", marks=needed(BEDROCK)),
+        pytest.param(BEDROCK, "max_tokens", "length limit", marks=needed(BEDROCK)),
     ],
 )
 def test_why_a_model_stopped(vendor: Vendor, reason: str, says: str, how: str) -> None:
@@ -264,6 +264,12 @@ def test_a_stream_that_breaks_off_gives_what_came_and_an_error(vendor: Vendor, f
         (ANTHROPIC, anthropic.stream_error("overloaded_error", "Overloaded"), "HTTP 529"),
         (ANTHROPIC, anthropic.stream_error("api_error", "Internal server error"), "HTTP 500"),
         (OLLAMA, ollama.stream_error("an error was encountered while running the model"), "while running"),
+        pytest.param(
+            BEDROCK,
+            bedrock.stream_error("throttlingException", "Too many tokens, please wait before trying again."),
+            "over its rate limit",
+            marks=needed(BEDROCK),
+        ),
         (
             OPENAI,
             Fault(

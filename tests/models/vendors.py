@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from include.lore.errors import LoreError
 from include.lore.models.chat import LangChainChatModel
 from include.lore.models.prices import load_prices
 from include.lore.types import Message
-from tests.servers import anthropic, ollama, openai
+from tests.servers import anthropic, bedrock, ollama, openai
 from tests.servers.models import Fault, ModelServer
 
 KEY = "sk-very-secret-0123456789"
@@ -40,10 +41,11 @@ class Vendor:
     """An error with a status, a kind in the vendor's words, and a message."""
     finish: Callable[[str], Callable[[dict[str, Any]], object]]
     """A change that makes the model stop for another reason."""
+    key: str | None = KEY
 
     def make(self, server: ModelServer, **options: Any) -> LangChainChatModel:
         address = server.origin if self.model.startswith("azure") else server.base_url
-        values = {"api_key": KEY, "base_url": address, "timeout": 5.0, "max_retries": 0, "prices": load_prices()}
+        values = {"api_key": self.key, "base_url": address, "timeout": 5.0, "max_retries": 0, "prices": load_prices()}
         return LangChainChatModel(self.model, **(values | options))
 
 
@@ -79,12 +81,27 @@ ANTHROPIC = Vendor("anthropic:claude-haiku-4-5", anthropic.AnthropicServer, anth
 OLLAMA = Vendor(
     "ollama:tiny", ollama.OllamaServer, lambda status, kind, message: ollama.error(status, message), ollama_finish
 )
-VENDORS = [OPENAI, AZURE, ANTHROPIC, OLLAMA]
+BEDROCK = Vendor(
+    "bedrock_converse:anthropic.claude-haiku-4-5-20251001-v1:0",
+    bedrock.BedrockServer,
+    bedrock.error,
+    lambda reason: lambda payload: "stopReason" in payload and payload.update(stopReason=reason),
+    key=None,  # it goes over https only
+)
+VENDORS = [OPENAI, AZURE, ANTHROPIC, OLLAMA, BEDROCK]
+NOT_INSTALLED = {BEDROCK} if find_spec("langchain_aws") is None else set()
+"""langchain-aws brings 30 MB and is not among the packages that the tests need; its tests run where it is there."""
 CALLS = ["structured", "stream"]
 
 
 def each(*vendors: Vendor) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("vendor", vendors, ids=lambda vendor: vendor.model.partition(":")[0])
+    named = [pytest.param(vendor, id=vendor.model.partition(":")[0], marks=needed(vendor)) for vendor in vendors]
+    return pytest.mark.parametrize("vendor", named)
+
+
+def needed(vendor: Vendor) -> pytest.MarkDecorator:
+    """Skips a test where the vendor's package is not installed."""
+    return pytest.mark.skipif(vendor in NOT_INSTALLED, reason="langchain-aws is not installed")
 
 
 def call(model: LangChainChatModel, how: str) -> object:

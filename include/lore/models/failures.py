@@ -29,6 +29,12 @@ STATUS_OF_KIND = {
     "request_too_large": 413,
     "invalid_request_error": 400,
     "context_length_exceeded": 400,
+    "throttlingexception": 429,
+    "validationexception": 400,
+    "modeltimeoutexception": 408,
+    "modelstreamerrorexception": 500,
+    "internalserverexception": 500,
+    "serviceunavailableexception": 503,
 }
 """The status that goes with an error in the middle of a stream, whose own status was 200."""
 TOO_LONG_STATUSES = {None, 400, 413, 422, 500}
@@ -103,7 +109,7 @@ def status_of(error: BaseException) -> int | None:
         if isinstance(value, int) and 400 <= value < 600:
             return value
     body = _body(error)
-    known = (STATUS_OF_KIND.get(str(body.get(name))) for name in ("code", "type"))
+    known = (STATUS_OF_KIND.get(str(body.get(name)).lower()) for name in ("code", "type"))
     return next((status for status in known if status), None)
 
 

@@ -1,0 +1,17 @@
+"""What the tests of models share."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def variables_of_azure_and_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What these two read themselves."""
+    for name, value in {
+        "OPENAI_API_VERSION": "2024-10-21",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "b",
+    }.items():
+        monkeypatch.setenv(name, value)
