@@ -20,6 +20,7 @@ KEYS = 6
 """Two texts are compared when they share one of their longest words between the same neighbours: near-equal texts share
 nearly all of them, and others none."""
 
+_NO_WORD = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 # In Chinese and Japanese, which put no space between words, each character counts as one.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _NEGATIONS = frozenset(
@@ -68,8 +69,7 @@ class _Copies:
 
     def place(self, hit: Hit) -> int:
         """The place of the text that this one is a copy of, or the next free one, where it is then known."""
-        text = hit.chunk.text
-        words = tuple(_WORD.findall((text if text.isascii() else text.translate(UNSEEN)).lower()))
+        words = _words(hit.chunk.text)
         short = len(words) < TELLING_WORDS
         identity = (*words, "", hit.chunk.title, *hit.chunk.headings) if short else words
         keys = () if short else _keys(words)
@@ -87,6 +87,12 @@ class _Copies:
     def _nearly_equal(self, words: tuple[str, ...], keys: Iterable[tuple[str, ...]]) -> int | None:
         places = sorted({place for key in keys for place in self._by_key[key]})
         return next((place for place in places if _edited(self._words[place], words)), None)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    if text.isascii():  # most is, and this takes a third of the time
+        return tuple(text.lower().translate(_NO_WORD).split())
+    return tuple(_WORD.findall(text.translate(UNSEEN).lower()))
 
 
 def _keys(words: tuple[str, ...]) -> list[tuple[str, ...]]:
