@@ -49,7 +49,8 @@ def test_both_the_records_and_a_collector(tmp_path: Path) -> None:
         settings = settings_of(tmp_path, LORE_OTEL_ENDPOINT=collector.base_url, LORE_OTEL_CONTENT="true")
         with make_recorder(settings) as recorder:
             recorder.record(full_answer())
-    assert b"Rotate" in collector.bodies
+            assert recorder.flush(timeout=30)
+            assert b"Rotate" in collector.bodies
     with open_records(settings) as records:
         assert records.get("aaaa").answer == full_answer()
 
@@ -92,6 +93,13 @@ def test_a_wrong_address_is_an_error_at_once(wrong: dict[str, str]) -> None:
 
 def test_the_address_is_a_secret() -> None:
     assert "hunter2" not in repr(load_settings({"LORE_RECORDS_URL": "postgresql://lore:hunter2@host/db"}))
+
+
+def test_records_are_made_only_where_that_is_wanted(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no records at"):
+        open_records(settings_of(tmp_path))
+    with open_records(settings_of(tmp_path), make=True) as records:
+        assert records.count() == 0
 
 
 def test_what_was_spent(tmp_path: Path) -> None:

@@ -203,6 +203,10 @@ class QueuedRecorder:
 class ClosingRecorder(Recorder, Protocol):
     """A recorder that may have something left to write."""
 
+    def flush(self, timeout: float = EXIT_SECONDS) -> bool:
+        """Wait until it is written; whether it was, in so many seconds."""
+        ...
+
     def close(self, timeout: float = EXIT_SECONDS) -> None:
         """Write it, for so many seconds at most; further answers are dropped."""
         ...
@@ -218,6 +222,11 @@ class Recorders:
         """Give the answer to each."""
         for recorder in self._recorders:
             recorder.record(answer)
+
+    def flush(self, timeout: float = EXIT_SECONDS) -> bool:
+        """Wait until each has written what it was given; whether all have, in so many seconds."""
+        until = monotonic() + timeout
+        return all(recorder.flush(max(0.0, until - monotonic())) for recorder in self._recorders)
 
     def close(self, timeout: float = EXIT_SECONDS) -> None:
         """Let each write what it still has, for so many seconds at most."""

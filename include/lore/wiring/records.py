@@ -44,17 +44,17 @@ def make_recorder(settings: Settings) -> Recorders:
     return Recorders(recorders)
 
 
-def open_records(settings: Settings) -> Records:
+def open_records(settings: Settings, *, make: bool = False) -> Records:
     """The records, to read and change; what is older than the settings allow is removed first.
 
-    Raises ConfigurationError where there are none, and RecordsError.
+    Raises ConfigurationError where there are none and they are not to be made, and RecordsError.
     """
     url = _url(settings)
     if url == OFF:
         raise ConfigurationError("Answers are not recorded: LORE_RECORDS_URL is none.", remedy="Unset or change it.")
     check_url(url)
     file = database_file(url)
-    if file is not None and not file.exists():
+    if file is not None and not file.exists() and not make:
         raise ConfigurationError(f"There are no records at {file} yet.", remedy="Run: lore ask QUESTION")
     records = _open(url, settings)
     try:
