@@ -66,6 +66,11 @@ def test_anything_less_certain_is_not(question: str) -> None:
     assert context().line_for(question) is None
 
 
+def test_a_line_that_has_the_words_among_many_others_is_not_certain() -> None:
+    line = "Among the shelves " + " ".join(f"word{number}" for number in range(40)) + " a handbook may lie about."
+    assert GlobalContext("Desk", line, FakeEmbedder(512)).line_for("Where is the handbook?") is None
+
+
 def test_a_model_is_not_believed_where_nothing_is_near() -> None:
     assert context().holds("Where is the handbook?")
     assert context().holds("Who developed this?")
