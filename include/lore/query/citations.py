@@ -40,7 +40,7 @@ NAMES_TOLD = 5
 _CITATION = re.compile(r"(?<!\\)\[(\d+)\]")
 _CITATIONS_AFTER = re.compile(rf"\s{{0,3}}(?:(?:{CITATION})\s{{0,2}})+", re.IGNORECASE | re.VERBOSE)
 _OPENERS = "[【［〔(\\"
-_CLOSERS = re.compile(r"[\]】］〕)]")
+_CLOSERS = "]】］〕)"
 _LONGEST_CITATION = 200
 
 
@@ -131,11 +131,11 @@ class AnswerCheck:
     def _past_citations(self, line: str, end: int, *, whole: bool) -> int | None:
         """The end of a sentence with the citations behind its full stop; None while more of them may come."""
         following = _CITATIONS_AFTER.match(line, end)
-        if following:
-            end = end + len(line[end : following.end()].rstrip())
-        rest = line[end:].lstrip()
-        open_bracket = rest[:1] in _OPENERS and len(rest) < _LONGEST_CITATION and not _CLOSERS.search(rest)
-        return None if not whole and (not rest or open_bracket) else end
+        after = end + len(line[end : following.end()].rstrip()) if following else end
+        rest = line[after:].lstrip()
+        if not whole and (not rest or rest == "\\" or (rest[:1] in _OPENERS and _is_open(rest))):
+            return None
+        return end if line[after : after + 1] in ("(", "[", ":") else after  # a target or label belongs to its citation
 
     def _forced_end(self) -> int:
         """Cut an endless line at a space, or make one: nothing may grow together again across the cut."""
@@ -222,3 +222,13 @@ def _nothing_open(text: str) -> bool:
         and text.count("(") == text.count(")")
         and text.rfind("<") <= text.rfind(">")
     )
+
+
+def _is_open(text: str) -> bool:
+    """Whether the bracket at the start of the text is not closed yet, so that it may become a citation."""
+    depth = 0
+    for sign in text[:_LONGEST_CITATION]:
+        depth += (sign in _OPENERS[:-1]) - (sign in _CLOSERS)
+        if depth <= 0 and sign in _CLOSERS:
+            return False
+    return len(text) < _LONGEST_CITATION

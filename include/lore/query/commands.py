@@ -37,6 +37,12 @@ _RISKY = re.compile(
     r"mkfs|dd\s+if=|chmod\s+[0-7+]|curl\b|wget\b)",
     re.IGNORECASE,
 )
+_RISKY_PROSE = re.compile(
+    r"\b(?:sudo\s+)?(?:rm\s+-\w*[rf]\w*\s+\S+|(?:curl|wget|iwr)\b[^|\n]{0,200}\|\s*(?:sudo\s+)?\w*sh\b|mkfs\S*\s+\S+|"
+    r"dd\s+if=\S+|chmod\s+-?\w*\s?777\s+\S+|(?:DROP|TRUNCATE)\s+(?:TABLE|DATABASE|SCHEMA)\s+\w+|DELETE\s+FROM\s+\w+|"
+    r"os\.(?:system|popen)\s*\([^)]*\)|:\(\)\s*\{)"
+)
+"""What nobody should paste, also where it is not set as code."""
 _COMMAND = re.compile(
     r"\s*(?:[$>%#]\s+|(?:sudo|time|nohup|env)\s+|[A-Z_][A-Z0-9_]*=\S*\s+)*(?:\./|~?/)?[a-z][\w./+-]*(?:\s+\S.*)?$"
 )
@@ -45,6 +51,7 @@ _PATH = re.compile(r"~?\.{0,2}/?[\w.@+-]+(?:/[\w.@+*-]+)+/?|\.{0,2}/[\w.@+-]+")
 _SPLIT = re.compile(r"[\s\"'`(){}\[\]<>|;&,=]+")
 _PLACEHOLDER = re.compile(r"<[^<>\s]+>|\$\{?\w+\}?|\{\{?[^{}]*\}?\}|\[[A-Za-z_-]+\]|\b(?:your|my|YOUR|MY)[-_]\w[\w-]*")
 _NUMBER = re.compile(r"[\d.,:x%]+[A-Za-z]{0,2}")
+_SHELL_COMMENT = re.compile(r"(?:^|\s)#.*$")
 _COMMENT = re.compile(r"(?:^|\s)(?:#|//|--\s).*$")
 _STRING = re.compile(r"(?:[rbfu]{0,2})(\"\"\".*?\"\"\"|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')", re.IGNORECASE)
 _NAMES = re.compile(r"[A-Za-z_]\w*(?:[.-]\w+)*")
@@ -89,12 +96,16 @@ class KnownCode:
 
     def allows_command(self, line: str) -> bool:
         """Whether all that a shell would run here is in the texts."""
-        line = _COMMENT.sub("", line).strip().lstrip("$>% ").strip()
+        line = _SHELL_COMMENT.sub("", line).strip().lstrip("$>% ").strip()
         if not line or self.holds(line):
             return True
         if _RISKY.search(line) and not all(self.holds(match[0].strip()) for match in _RISKY.finditer(line)):
             return False
         return all(self._allows_simple(part) for part in re.split(r"\|\|?|&&?|;|\$\(|`", line) if part.strip())
+
+    def without_risks(self, prose: str) -> str:
+        """Prose without the risky commands that the texts lack."""
+        return _RISKY_PROSE.sub(lambda match: match[0] if self.holds(match[0]) else REMOVED_COMMAND, prose)
 
     def _allows_simple(self, command: str) -> bool:
         words = command.split()

@@ -29,8 +29,8 @@ __all__ = ["REMOVED_FROM_CODE", "REMOVED_FROM_TEXT", "Findings", "Known", "clean
 
 REMOVED_FROM_TEXT = "(link removed)"
 REMOVED_FROM_CODE = "<link removed>"
-_CODE_SPAN = re.compile(r"((?<!`)(`+)(?!`).*?(?<!`)\2(?!`))")
-_MENTION = re.compile(r"(?<![\w.@/&#-])@(?=([A-Za-z][\w.-]*\w))")
+_CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
+_MENTION = re.compile(r"(?<![\w@/])@(?=([A-Za-z][\w.-]*\w))")
 _CALLS_ALL = frozenset(("channel", "here", "everyone", "all", "group", "team"))
 _MAX_ROUNDS = 8
 _MAX_DEPTH = 10
@@ -58,12 +58,14 @@ class Known:
     links: KnownLinks
     code: KnownCode
 
-    def without_mentions(self, line: str) -> str:
-        """The line in which nobody is called by an @ whom no source names so, and never everybody at once."""
+    def prose_cleaned(self, line: str) -> str:
+        """The line with nobody called by an @ whom no source names so, and never everybody; and with no command that
+        destroys or loads something, unless a source has it. Code spans stay as they are.
+        """
         pieces = _CODE_SPAN.split(line)
         prose = range(0, len(pieces), 3)  # between them stand the code spans and their ticks, which are left alone
         for place in prose:
-            pieces[place] = _MENTION.sub(self._mention, pieces[place])
+            pieces[place] = self.code.without_risks(_MENTION.sub(self._mention, pieces[place]))
         return "".join(piece for place, piece in enumerate(pieces) if place % 3 != 2)
 
     def _mention(self, match: re.Match[str]) -> str:
@@ -90,7 +92,7 @@ def clean_line(
     """
     for _ in range(_MAX_ROUNDS):
         scan = _Scan(line, known, passages, findings, at_start, quoting, 0)
-        cleaned = known.without_mentions(scan.run())
+        cleaned = known.prose_cleaned(scan.run())
         if cleaned == line:
             findings.kept |= scan.kept
             return cleaned

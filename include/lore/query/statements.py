@@ -25,7 +25,7 @@ FEWEST_QUOTED_WORDS = 4
 LONGEST_TOLD = 200
 
 _CITATION = re.compile(r"(?<!\\)\[(\d+)\]")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)")
+_CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.*?)(?<!`)\1(?!`)")
 _MARKERS = re.compile(r"^\s*(?:>\s*|[-*+]\s+|\d{1,9}[.)]\s+)*")
 _QUOTATION = re.compile(r"“([^“”]+)[”“]|„([^„“”]+)[“”]|«([^«»]+)»|(?<![\w\"])\"([^\"]+)\"(?!\w)")
 _WIDE_WORDS = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{4}")
@@ -54,7 +54,8 @@ class Statements:
 
     def read(self, sentence: str) -> str:
         """A sentence or line that was checked already, with a mark where it needs one."""
-        numbers = [int(number) for number in _CITATION.findall(_CODE_SPAN.sub("", sentence))]
+        found = map(int, _CITATION.findall(_CODE_SPAN.sub("", sentence)))
+        numbers = [number for number in found if 1 <= number <= len(self._texts)]
         marked = self._mark_code(sentence)
         bare = " ".join(_CITATION.sub("", _MARKERS.sub("", sentence)).split())
         if _NO_STATEMENT.match(bare) or bare.rstrip("*_").endswith((":", "?", "：", "？")):
