@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
-from include.lore.models.terms import adjacent_pairs, bm25, terms_of
+from include.lore.models.terms import (
+    adjacent_pairs,
+    bm25,
+    count_terms,
+    held_by_page,
+    inverse_frequency,
+    terms_of,
+)
 
 
 def same(first: str, second: str) -> bool:
@@ -65,13 +74,34 @@ def test_no_text_breaks_it(text: str) -> None:
     assert terms_of(text).dtype == np.uint64
 
 
+def scores_of(query: str, *texts: str, page: Sequence[int] | None = None) -> list[float]:
+    """BM25 of the texts; each is a page of its own where `page` does not say otherwise."""
+    terms = [terms_of(text) for text in texts]
+    counts = count_terms(terms_of(query), terms)
+    idf = inverse_frequency(held_by_page(counts, np.array(range(len(texts)) if page is None else page)))
+    return bm25(counts, np.array([len(text) for text in terms]), idf).tolist()
+
+
 def test_rare_and_frequent_terms_and_short_texts_score_higher() -> None:
-    texts = [terms_of(text) for text in ("key common", "key key common", "common", "common vault with some more words")]
-    scores = bm25(terms_of("key vault common"), texts)
+    texts = ("key common", "key key common", "common", "common vault with some more words")
+    scores = scores_of("key vault common", *texts)
     assert scores[1] > scores[0] > scores[2] > 0
-    assert bm25(terms_of("absent"), texts).tolist() == [0.0] * 4
-    assert bm25(terms_of(""), texts).tolist() == [0.0] * 4
-    assert bm25(terms_of("key"), [terms_of(""), terms_of("")]).tolist() == [0.0, 0.0]
+    assert scores_of("absent", *texts) == [0.0] * 4
+    assert scores_of("", *texts) == [0.0] * 4
+    assert scores_of("key", "", "") == [0.0, 0.0]
+
+
+def test_a_term_is_as_rare_as_the_pages_that_have_it_are_few() -> None:
+    texts = ("key vault", "key", "key", "vault", "other")
+    on_one_page = scores_of("key", *texts, page=[0, 0, 0, 1, 2])
+    on_three_pages = scores_of("key", *texts)
+    assert on_one_page[0] > on_three_pages[0] > 0
+
+
+def test_counts_stand_in_the_order_of_the_question() -> None:
+    counts = count_terms(terms_of("vault key vault absent"), [terms_of("key key vault"), terms_of(""), terms_of("key")])
+    assert counts.tolist() == [[1, 2, 0], [0, 0, 0], [0, 1, 0]]
+    assert held_by_page(counts, np.array([1, 0, 1])).tolist() == [[False, False, False], [True, True, False]]
 
 
 def test_pairs_have_an_order() -> None:

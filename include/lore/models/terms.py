@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -10,12 +11,14 @@ from numpy.typing import NDArray
 
 from include.lore.stemming import stem
 
-__all__ = ["Terms", "adjacent_pairs", "bm25", "terms_of"]
+__all__ = ["Counts", "Terms", "adjacent_pairs", "bm25", "count_terms", "held_by_page", "inverse_frequency", "terms_of"]
 
 Terms = NDArray[np.uint64]
 """The terms of a text in order, each as the hash of its stem; comparable within one process."""
 
-K1 = 1.2
+Counts = NDArray[np.int64]
+
+K1 = 0.8
 B = 0.75
 PAIR_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 LONGEST_WORD = 60
@@ -74,22 +77,38 @@ def adjacent_pairs(terms: Terms) -> Terms:
     return terms[:-1] * PAIR_FACTOR + terms[1:]
 
 
-def bm25(query: Terms, texts: list[Terms]) -> NDArray[np.float64]:
-    """BM25 of each text, with the document frequencies and mean length of these texts alone; shape (texts,).
-
-    Robertson & Zaragoza 2009 with k1 1.2 and b .75, and Lucene's idf, which is never negative.
-    """
-    wanted = np.unique(query)
+def count_terms(query: Terms, texts: Sequence[Terms]) -> Counts:
+    """How often each distinct term of the query, in the query's order, is in each text: shape (texts, terms)."""
+    wanted, first = np.unique(query, return_index=True)
     lengths = np.array([len(text) for text in texts])
     if not wanted.size or not lengths.any():
-        return np.zeros(len(texts))
+        return np.zeros((len(texts), wanted.size), dtype=np.int64)
     terms = np.concatenate(texts)
     column = np.minimum(np.searchsorted(wanted, terms), wanted.size - 1)
     matches = wanted[column] == terms
     row = np.repeat(np.arange(len(texts)), lengths)
     cells = row[matches] * wanted.size + column[matches]
-    frequency = np.bincount(cells, minlength=len(texts) * wanted.size).reshape(len(texts), wanted.size)
-    containing = (frequency > 0).sum(axis=0)
-    idf = np.log1p((len(texts) - containing + 0.5) / (containing + 0.5))
+    counts = np.bincount(cells, minlength=len(texts) * wanted.size).reshape(len(texts), wanted.size)
+    return counts[:, np.argsort(first)]  # sorted by hash, sums would differ from process to process
+
+
+def held_by_page(counts: Counts, page: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which page has which term in one of its texts: shape (pages, terms). `page` is the number of each text's page."""
+    held = np.zeros((int(page.max()) + 1, counts.shape[1]), dtype=np.bool_)
+    text, term = np.nonzero(counts)
+    held[page[text], term] = True
+    return held
+
+
+def inverse_frequency(held: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How telling each term is, by the number of pages that have it: Lucene's idf, which is never negative."""
+    pages, containing = len(held), held.sum(axis=0)
+    return np.asarray(np.log1p((pages - containing + 0.5) / (containing + 0.5)))
+
+
+def bm25(counts: Counts, lengths: NDArray[np.int64], idf: NDArray[np.float64]) -> NDArray[np.float64]:
+    """BM25 of each text (Robertson & Zaragoza 2009), with the mean length of these texts; shape (texts,)."""
+    if not lengths.any():
+        return np.zeros(len(lengths))
     norm = K1 * (1 - B + B * lengths / lengths.mean())
-    return np.asarray((idf * frequency * (K1 + 1) / (frequency + norm[:, None])).sum(axis=1))
+    return np.asarray((idf * counts * (K1 + 1) / (counts + norm[:, None])).sum(axis=1))
