@@ -32,12 +32,14 @@ PASSWORDS = ("password", "passwd", "passphrase", "pwd")
 NAMES = (*PASSWORDS, "secret", "token", "credential", "key")
 """What names of secrets contain, in lower case; a key only after one of `KEY_OF`."""
 
-NAMED = re.compile(r"passw|passphrase|pwd[=:]|secret|token|credential|[_-]key", re.IGNORECASE)
+OF_KEYS = (
+    "(?:api|access|private|auth|account|signing|encryption|fernet|master|secret|service|shared|storage|app|client)"
+)
+KEY_OF = re.compile(OF_KEYS + r"[_-]?\Z")
+NAME = f"passw|passphrase|pwd[=:]|secret|token|credential|[_-]key|{OF_KEYS}key[=:]"
+NAMED = re.compile(NAME, re.IGNORECASE)
 """In a value it means that the value is a name, or holds another assignment, which is looked at by itself."""
 
-KEY_OF = re.compile(
-    r"(?:api|access|private|auth|account|signing|encryption|fernet|master|secret|service|shared|storage|app|client)[_-]?\Z"
-)
 NO_SECRET_BEFORE = re.compile(
     r"(?:page|next|continuation|csrf|xsrf|cursor|sync|resume|pagination|public|device|pad|eos|bos|mask)[\w-]{0,10}\Z"
 )
@@ -59,10 +61,11 @@ PUTTY = re.compile(r"Private-Lines: \d{1,3}\s{1,2}(?P<secret>(?:[A-Za-z0-9+/=]{1
 PEM_LETTERS = re.compile(r"[A-Za-z0-9+/=]")
 PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=]|\\[nr]|\s){64,20000}")
 LONG_RUN, BLOCK, OVERLAP = 20, 65_536, 64
+BARE = r"[^\s\"'`\\<>&,;|)\]}]"
 ASSIGNED = re.compile(
     r"(?P<suffix>\w{0,12})[\"'`]?(?P<sign>[ \t]{0,4}(?::=|=>|==?|:|%3D)[ \t]{0,4}|[ \t]{1,4})(?:(?:Bearer|Token)[ \t])?"
     r"(?:\"(?P<double>[^\"\\\n]{4,600})\"|'(?P<single>[^'\\\n]{4,600})'|`(?P<back>[^`\\\n]{4,600})`"
-    r"|(?P<bare>[^\s\"'`\\<>&,;|)\]}]{4,600}))",
+    rf"|(?!{BARE}{{0,30}}?(?:{NAME}))(?P<bare>{BARE}{{4,600}}))",  # a name is seen before so much is read
     re.IGNORECASE,
 )
 TOKEN = re.compile(r"[\w+/=.~%:-]+")
