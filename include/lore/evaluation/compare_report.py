@@ -87,7 +87,15 @@ def _body(comparison: Comparison) -> Iterator[str]:
         ),
         table(PAIR_HEADINGS, list(map(pair_row, searched)), text_columns=2, best=_best(searched)),
     )
-    yield section("Building the indexes", table(INDEX_HEADINGS, list(map(index_row, comparison.indexes))))
+    yield section(
+        "Building the indexes",
+        paragraph(
+            "Tokens embedded are an estimate. Calls, their tokens and costs are those of this run: a summary that was "
+            "kept, also for an index above, is not paid for again.",
+            soft=True,
+        ),
+        table(INDEX_HEADINGS, list(map(index_row, comparison.indexes))),
+    )
     yield section("Plots", *_plots(comparison, searched))
     answered = [(pair, pair.answers) for pair in comparison.pairs if pair.answers is not None]
     if answered:
