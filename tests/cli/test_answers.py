@@ -42,6 +42,7 @@ class TestAsking:
         lore("ask", "Which glacier feeds the Rhone?")
         unanswered, answered = parsed(lore("answers", "list", "--json").stdout)["answers"]
         assert answered["question"] == "How do I rotate an API key?"
+        assert answered["id"] == asked["id"]
         assert (answered["surface"], answered["found"], unanswered["found"]) == ("cli", True, False)
         assert [one["id"] for one in parsed(lore("answers", "list", "--not-found", "--json").stdout)["answers"]] == [
             unanswered["id"]
@@ -133,6 +134,7 @@ class TestReading:
             shown = lore("answers", *arguments).stdout
             assert "[bold]x[/bold]" in shown
             assert not set("\x1b\x07\u202e") & set(shown)
+        assert "who" in lore("answers", "list").stdout
         lines = lore("answers", "list").stdout.splitlines()
         assert sum("[bold]" in line for line in lines) == 1
         assert parsed(lore("answers", "show", "aaaa", "--json").stdout)["answer"]["question"]["text"] == HOSTILE

@@ -172,8 +172,8 @@ def _answers_table(summaries: Sequence[Summary]) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table("id", "asked (UTC)", "where", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("found")
+    named = any(one.asker for one in summaries)
+    table = Table("id", "asked (UTC)", "where", *["who"] * named, "found", box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("seconds", "cost"):
         table.add_column(heading, justify="right")
     table.add_column("feedback")
@@ -184,6 +184,7 @@ def _answers_table(summaries: Sequence[Summary]) -> Any:
             one_line(one.id)[:SHORT_ID],
             f"{one.asked_at:%Y-%m-%d %H:%M}",
             shortened(one.surface, 10),
+            *[shortened(one.asker, 20)] * named,
             "yes" if one.found else "no",
             "" if one.seconds is None else f"{one.seconds:.2f}",
             money(one.cost) if one.calls else "",

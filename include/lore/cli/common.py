@@ -78,6 +78,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     """An answer, its citations and its trace as JSON values."""
     trace = answer.trace
     return {
+        "id": answer.id,
         "question": answer.question.text,
         "found": answer.found,
         "text": answer.text,

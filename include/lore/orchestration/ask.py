@@ -136,8 +136,9 @@ def _wrapped(markdown: str) -> Iterator[str]:
 
 
 def answer_to_json(answer: Answer) -> dict[str, Any]:
-    """The answer as JSON values: question, answer (Markdown), found, citations, nearest, notes, seconds."""
+    """The answer as JSON values: id, question, answer (Markdown), found, citations, nearest, notes, seconds."""
     return {
+        "id": answer.id,
         "question": answer.question.text,
         "answer": answer.text,
         "found": answer.found,
