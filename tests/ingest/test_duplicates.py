@@ -27,7 +27,7 @@ from include.lore.protocols import Store, Versions
 from include.lore.stores.lance_folder import Tables
 from include.lore.stores.lance_versions import LanceVersions
 from include.lore.stores.lancedb import LanceStore
-from include.lore.types import Batch, Document, Outline, Recipe
+from include.lore.types import Batch, Chunk, Document, Outline, Recipe
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 
 BUDGET = 300
@@ -86,7 +86,8 @@ class House:
 
         source = changes.pop("source", None) or FakeSource([Batch(tuple(documents))])
         values = {"staging_uri": str(self.folder / "staging"), "versions": self.builders, **changes}
-        return Sync(source, self.store, self.embedder, MarkdownSplitter(BUDGET), convert, duplicates=rule, **values)
+        splitter = values.pop("splitter", MarkdownSplitter(BUDGET))
+        return Sync(source, self.store, self.embedder, splitter, convert, duplicates=rule, **values)
 
     def sync(self, rule: Duplicates | None, *documents: Document, **changes: Any) -> SyncReport:
         self.embedder.embedded.clear()
@@ -399,6 +400,34 @@ def test_a_document_that_fails_later_can_be_shown_again(house: House) -> None:
     assert sync.run().status == "warning"
     house.check()
     assert "de/a" in house.shown()
+
+
+class FailingSplitter(MarkdownSplitter):
+    """Fails at the German page."""
+
+    def split(self, document: Document) -> list[Chunk]:
+        if document.id == "fake:de/a":
+            raise ZeroDivisionError
+        return super().split(document)
+
+
+def test_nothing_is_hidden_behind_a_page_whose_passages_cannot_be_made(house: House) -> None:
+    pages = [page("en/a", 1), page("de/a", 2)]
+    house.sync(LANGUAGES, *pages)
+    german, failing = replace_rule(LANGUAGES, prefer=("/de/",)), FailingSplitter(BUDGET)
+    report = house.sync(german, *pages, splitter=failing, max_failed_share=1.0)
+    assert report.status == "warning" and [failure.document_id for failure in report.failures] == ["fake:de/a"]
+    assert house.shown() == {"en/a"}
+    house.sync(german, *pages)
+    assert house.shown() == {"de/a"}
+
+
+def test_a_hidden_page_that_is_gone_costs_nothing(house: House) -> None:
+    pages = [page("en/a", 1), page("de/a", 2)]
+    house.sync(LANGUAGES, *pages)
+    report = house.sync(LANGUAGES, pages[0])
+    assert (report.removed, report.chunks, report.embedding_calls) == (1, 0, 0)
+    assert house.store.count().documents == 1
 
 
 def test_sources_are_apart(house: House) -> None:
