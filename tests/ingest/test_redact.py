@@ -326,7 +326,7 @@ def test_the_fingerprint_depends_on_what_is_redacted() -> None:
     "piece",
     ["password=", "api_key:", "token=a1B2", "sig=", "ya29.", "sk-proj-", " eyJ", "eyJaaaaaaaaaa.", "8Q~", "://a:",
      "a@a.", "+1 1 1 1 ", "-----BEGIN PRIVATE KEY-----\nABCD", "curl -u a:bbbb ", "token \t",
-     "discord MTIzNDU2Nzg5MDEyMzQ1Njc4."],
+     "discord MTIzNDU2Nzg5MDEyMzQ1Njc4.", "AccountKey=", "masterkey: ", " --user "],
 )  # fmt: skip
 def test_repetitions_are_no_secrets_and_take_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
