@@ -9,8 +9,10 @@ import pytest
 from include.lore.errors import ConfigurationError
 from include.lore.settings import load_settings
 from include.lore.stores.lancedb import LanceStore
-from include.lore.wiring import open_store, weaviate_server
+from include.lore.types import Message
+from include.lore.wiring import make_chat_model, make_reranker, open_store, weaviate_server
 from tests.fakes import FakeEmbedder
+from tests.servers.openai import OpenAIServer
 
 
 def test_the_index_is_a_folder_unless_a_server_is_set(tmp_path: Path) -> None:
@@ -56,3 +58,48 @@ def test_headers_that_are_no_object_of_texts_are_refused_and_not_repeated(header
 def test_values_that_do_not_fit_are_refused(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=name):
         load_settings({name: value})
+
+
+@pytest.mark.parametrize(
+    ("environ", "sent"),
+    [
+        ({"LORE_OPENAI_API_KEY": "openai-key", "LORE_OPENAI_BASE_URL": "URL"}, "Bearer openai-key"),
+        ({"OPENAI_API_KEY": "openai-key", "LORE_OPENAI_BASE_URL": "URL"}, "Bearer openai-key"),
+        ({"LORE_OPENAI_API_KEY": "openai-key", "LORE_CHAT_BASE_URL": "URL"}, "Bearer none"),
+        (
+            {"LORE_OPENAI_API_KEY": "openai-key", "LORE_CHAT_BASE_URL": "URL", "LORE_CHAT_API_KEY": "chat-key"},
+            "Bearer chat-key",
+        ),
+        ({"LORE_OPENAI_BASE_URL": "URL", "LORE_CHAT_API_KEY": "chat-key"}, "Bearer chat-key"),
+    ],
+)
+def test_a_key_goes_to_the_server_that_it_is_set_for(environ: dict[str, str], sent: str) -> None:
+    with OpenAIServer(["Yes."]) as server:
+        values = {name: server.base_url if value == "URL" else value for name, value in environ.items()}
+        chat_model = make_chat_model(load_settings({"LORE_CHAT_MODEL": "openai:tiny"} | values))
+        assert chat_model is not None
+        assert "".join(chat_model.stream([Message("user", "Well?")])) == "Yes."
+        headers = {name.lower(): value for name, value in server.requests[0].headers.items()}
+    assert headers["authorization"] == sent
+
+
+@pytest.mark.parametrize(
+    ("environ", "parts"),
+    [
+        ({}, ["local:minilm-bm25"]),
+        ({"LORE_RERANKER": "local", "COHERE_API_KEY": "k"}, ["local:minilm-bm25"]),
+        ({"COHERE_API_KEY": "k"}, ["cohere:rerank-v4.0-pro", "local:minilm-bm25"]),
+        ({"LORE_RERANKER": "cohere:rerank-v3.5", "COHERE_API_KEY": "k"}, ["cohere:rerank-v3.5", "local:minilm-bm25"]),
+    ],
+)
+def test_the_local_reranker_is_behind_cohere(environ: dict[str, str], parts: list[str]) -> None:
+    reranker = make_reranker(load_settings(environ), FakeEmbedder())
+    assert reranker is not None
+    assert [part.name for part in getattr(reranker, "parts", (reranker,))] == parts
+
+
+def test_a_reranker_may_be_none_and_must_be_known() -> None:
+    assert make_reranker(load_settings({"LORE_RERANKER": "none"}), FakeEmbedder()) is None
+    for name in ("cohere", "local:x", "cohere:", "other:model", "none:x"):
+        with pytest.raises(ConfigurationError, match="Unknown reranker"):
+            make_reranker(load_settings({"LORE_RERANKER": name, "COHERE_API_KEY": "k"}), FakeEmbedder())

@@ -11,7 +11,9 @@ import pytest
 
 from include.lore.errors import ConfigurationError, ModelError
 from include.lore.models.openai import OpenAIEmbedder
+from include.lore.models.prices import load_prices
 from include.lore.protocols import Embedder
+from include.lore.types import Usage
 from tests.contracts.embedder import EmbedderContract
 from tests.servers.openai import Fault, OpenAIServer, embedding_of, error
 
@@ -193,3 +195,23 @@ def test_nobody_there() -> None:
     with pytest.raises(ModelError, match=r"could not be reached .*Refused") as raised:
         embedder.embed_query("x")
     assert raised.value.retryable
+
+
+def test_documents_wait_for_a_server_that_asks_to_and_a_question_does_not() -> None:
+    with OpenAIServer() as server:
+        embedder = make(server, "text-embedding-3-small", timeout=0.6, max_retries=1)
+        embedder.embed_query("warm")  # the first call imports
+        server.faults.append(error(429, "slow down", Retry_After="0.65"))
+        with pytest.raises(ModelError, match="rate limit"):
+            embedder.embed_query("how?")
+        server.faults.append(error(429, "slow down", Retry_After="0.65"))
+        assert embedder.embed_documents(["text"]).shape == (1, 1536)
+
+
+def test_what_requests_took_is_told() -> None:
+    told: list[Usage] = []
+    with OpenAIServer() as server:
+        embedder = make(server, "text-embedding-3-small", prices=load_prices(), on_usage=told.append)
+        embedder.embed_documents(["two words"] * 130)
+    assert [usage.input_tokens for usage in told] == [256, 4]
+    assert told[0] == Usage("openai:text-embedding-3-small", "", 256, None, pytest.approx(256 * 0.02 / 1e6))
