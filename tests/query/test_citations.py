@@ -12,8 +12,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from include.lore.query.citations import AnswerCheck, citations_of, clean_quote
+from include.lore.query.injection import gives_orders
 from include.lore.query.links import KnownLinks
+from include.lore.query.passages import Passage
+from include.lore.query.sources import as_data
+from include.lore.query.support import Support
 from include.lore.types import Check
+from tests.fakes import FakeEmbedder
 from tests.query.fakes import make_hit
 
 KNOWN = "https://docs.example.com/guide"
@@ -194,6 +199,23 @@ def test_markup_is_text(answer: str, expected: str) -> None:
     assert check(answer)[0] == expected
 
 
+def supported(question: str = "") -> AnswerCheck:
+    """A check that reviews sentences as well."""
+    support = Support([Passage(hit, (hit,)) for hit in PASSAGES], question, FakeEmbedder(64))
+    return AnswerCheck(PASSAGES, question=question, support=support)
+
+
+def test_no_review_depends_on_the_pieces() -> None:
+    """Random ones: the same text in one piece and sign by sign leaves the same, and the same is found."""
+    chance = random.Random(5)
+    for _ in range(300):
+        answer = "".join(chance.choice(PIECES) + chance.choice(("", " ")) for _ in range(chance.randint(1, 14)))
+        whole, parts = supported(), supported()
+        text = whole.feed(answer) + whole.finish()
+        assert "".join(map(parts.feed, answer)) + parts.finish() == text
+        assert parts.result == whole.result
+
+
 def test_what_leaves_does_not_depend_on_the_pieces() -> None:
     answer = "\n".join(row[0] for row in (*CITATIONS, *LINKS, *MARKUP))
     whole = check(answer)
@@ -232,15 +254,20 @@ def test_an_endless_line_is_checked_in_linear_time_and_cannot_hide_a_link() -> N
         assert "evil.com" not in text
 
 
-@pytest.mark.parametrize("unit", ["> ", "- ", "1. ", "a+", "a.", "www.", "é", " ", "é@"])
+@pytest.mark.parametrize(
+    "unit", ["> ", "- ", "1. ", "a+", "a.", "www.", "é", " ", "é@", "a", "a(", "$(", "[1", "ignore ", "@a"]
+)
 def test_no_text_of_a_model_or_a_page_costs_more_than_its_length(unit: str) -> None:
     started = process_time()
     check(unit * (20_000 // len(unit)) + "x")
     check("```\n" + unit * (20_000 // len(unit)))
-    checking = AnswerCheck(PASSAGES)
+    reviewing = supported(unit * 1_000)
+    reviewing.feed("```python\n" + unit * (20_000 // len(unit)))
     for _ in range(1_000):
-        checking.feed(unit)
-    checking.finish()
+        reviewing.feed(unit)
+    reviewing.finish()
+    gives_orders(unit * (20_000 // len(unit)))
+    as_data(unit * (20_000 // len(unit)))
     KnownLinks([make_hit("page", unit * 1_000, title=unit * (100_000 // len(unit)))])
     assert process_time() - started < 4
 

@@ -56,8 +56,8 @@ _COMMENT = re.compile(r"(?:^|\s)(?:#|//|--\s).*$")
 _STRING = re.compile(r"(?:[rbfu]{0,2})(\"\"\".*?\"\"\"|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')", re.IGNORECASE)
 _NAMES = re.compile(r"[A-Za-z_]\w*(?:[.-]\w+)*")
 _CALLED = re.compile(
-    r"(?P<called>[A-Za-z_][\w.]*)(?=\s*\()|^\s*(?:from|import)\s+(?P<imported>[\w.]+)|^\s*-?\s*(?P<key>[A-Za-z_][\w.-]*)\s*:(?=\s|$)"
-    r"|(?P<dotted>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)"
+    r"(?<![\w.])(?P<called>[A-Za-z_][\w.]*)(?=\s{0,4}\()|^\s*(?:from|import)\s+(?P<imported>[\w.]+)"
+    r"|^\s*(?:-\s+)?(?P<key>[A-Za-z_][\w.-]*)\s{0,4}:(?=\s|$)|(?<![\w.])(?P<dotted>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)"
 )
 _BOUND = re.compile(
     r"^\s*(?:async\s+)?(?:def|class|function|const|let|var|func|fn|type|struct)\s+(\w+)"

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from include.lore.errors import LoreError
@@ -59,6 +60,16 @@ _FUNCTION_WORDS = {
 _LANGUAGES = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is compared of a passage. It is not `honest` when it gives orders to a language model."""
+
+    honest: bool
+    terms: frozenset[str]
+    numbers: frozenset[str]
+    language: tuple[bool, str]
+
+
 class Support:
     """Judges sentences against the passages that they cite. Without an embedder, or while it fails, by words alone.
 
@@ -67,35 +78,37 @@ class Support:
 
     def __init__(self, sources: Sequence[Passage], question: str, embedder: Embedder | None) -> None:
         self._sources = sources
-        self._question = question
+        self._asked = _numbers(question)
         self._embedder = embedder
-        self._texts: dict[int, str] = {}
+        self._known: dict[int, _Read] = {}
 
     def supports(self, sentence: str, numbers: Sequence[int]) -> bool:
         """Whether the passages with these numbers, taken together, bear the sentence out.
 
         True also where it cannot be judged: the sentence is too short, or in another language than the passages.
         """
-        cited = [number for number in dict.fromkeys(numbers) if not gives_orders(self._text(number))]
+        cited = [number for number in dict.fromkeys(numbers) if self._read(number).honest]
         if not cited:
             return False
         wanted = _terms(sentence)
         if len(wanted) < FEWEST_WORDS:
             return True
-        text = "\n".join(map(self._text, cited))
-        if not _digits(sentence) <= _numbers(text) | _numbers(self._question):
+        read = [self._read(number) for number in cited]
+        if not _digits(sentence) <= self._asked.union(*(one.numbers for one in read)):
             return False
-        if not _same_language(sentence, text):
+        if not any(_same_language(_language(sentence), one.language) for one in read):
             return True
-        share = WORDS_WEIGHT * len(wanted & _terms(text)) / len(wanted)
+        share = WORDS_WEIGHT * len(wanted.intersection(frozenset().union(*(one.terms for one in read)))) / len(wanted)
         if share >= SUPPORTED or share + COSINE_WEIGHT < SUPPORTED:
             return share >= SUPPORTED
         return share + COSINE_WEIGHT * self._cosine(sentence, cited) >= SUPPORTED
 
-    def _text(self, number: int) -> str:
-        if number not in self._texts:
-            self._texts[number] = self._sources[number - 1].hit.chunk.passage
-        return self._texts[number]
+    def _read(self, number: int) -> _Read:
+        if number not in self._known:
+            text = self._sources[number - 1].hit.chunk.passage
+            known = _Read(not gives_orders(text), frozenset(_terms(text)), frozenset(_numbers(text)), _language(text))
+            self._known[number] = known
+        return self._known[number]
 
     def _cosine(self, sentence: str, cited: Sequence[int]) -> float:
         """The cosine to the nearest of the cited passages' vectors; 1 where there is none to compare with."""
@@ -129,16 +142,14 @@ def _numbers(text: str) -> set[str]:
     return _digits(text) | {str(value) for value, word in enumerate(_NUMBER_WORDS) if word in words}
 
 
-def _same_language(sentence: str, text: str) -> bool:
+def _same_language(one: tuple[bool, str], other: tuple[bool, str]) -> bool:
     """False only where both languages are known, by script or by their small words, and differ."""
-    if bool(_WIDE.search(sentence)) != bool(_WIDE.search(text)):
-        return False
-    one, other = _language(sentence), _language(text)
-    return not one or not other or one == other
+    return one[0] == other[0] and (not one[1] or not other[1] or one[1] == other[1])
 
 
-def _language(text: str) -> str:
+def _language(text: str) -> tuple[bool, str]:
+    """Whether it is written without spaces, as Chinese is, and the language of its small words, "" where unknown."""
     words = re.findall(r"[^\W\d_]+", text.lower())
     counts = {language: sum(word in small for word in words) for language, small in _LANGUAGES.items()}
     best = max(counts, key=counts.__getitem__)
-    return best if counts[best] >= TELLING_LANGUAGE else ""
+    return bool(_WIDE.search(text)), best if counts[best] >= TELLING_LANGUAGE else ""
