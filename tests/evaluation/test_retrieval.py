@@ -9,6 +9,8 @@ import pytest
 from include.lore.errors import LoreError, ModelError
 from include.lore.evaluation.beir import Query
 from include.lore.evaluation.retrieval import STAGES, score_stage, stage_search
+from include.lore.models.fallback import RerankerChain
+from include.lore.models.local_reranker import LocalReranker
 from include.lore.types import Chunk, Hit, Question
 from tests.fakes import FakeEmbedder
 
@@ -106,11 +108,18 @@ def test_a_benchmark_is_asked_of_its_own_corpus_only() -> None:
 class BrokenReranker:
     name = "broken"
 
-    def rerank(self, query: str, hits: object, limit: int) -> list[Hit]:
+    def rerank(self, query: str, hits: object, limit: int, **_: object) -> list[Hit]:
         raise ModelError("quota used up", remedy="Wait.")
 
 
 def test_a_reranker_that_fails_gives_an_error_and_no_figure() -> None:
     search = stage_search("rerank", RecordingIndex(hit("x")), FakeEmbedder(), BrokenReranker())  # type: ignore[arg-type]
+    with pytest.raises(LoreError, match="quota used up"):
+        search(Question("text"), 10)
+
+
+def test_the_one_behind_it_gives_no_figure_for_it_either() -> None:
+    chain = RerankerChain(BrokenReranker(), LocalReranker(FakeEmbedder()))  # type: ignore[arg-type]
+    search = stage_search("rerank", RecordingIndex(hit("x")), FakeEmbedder(), chain)  # type: ignore[arg-type]
     with pytest.raises(LoreError, match="quota used up"):
         search(Question("text"), 10)

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from include.lore.errors import LoreError, ModelError
 from include.lore.evaluation.beir import SOURCE_ID, Query
 from include.lore.evaluation.metrics import ndcg_at, percentile, recall_at, reciprocal_rank_at
-from include.lore.protocols import Embedder, Index, Reranker
+from include.lore.protocols import Embedder, FallbackReranker, Index, Reranker
 from include.lore.query.pipeline import Pipeline
 from include.lore.types import Hit, Question
 
@@ -117,8 +117,11 @@ def stage_search(
 def pipeline_search(index: Index, embedder: Embedder, reranker: Reranker | None, *, alpha: float = 0.5) -> Search:
     """Questions through the query pipeline without a language model, which hands back every candidate in its order.
 
-    A reranker that fails is an error here: the pipeline would answer without it, and a figure must not.
+    A reranker that fails is an error here: the pipeline would answer without it, or by the one behind it, and a figure
+    must not.
     """
+    if isinstance(reranker, FallbackReranker):
+        reranker = reranker.parts[0]
     strict = _StrictReranker(reranker) if reranker is not None else None
 
     def search(question: Question, limit: int) -> list[Hit]:
