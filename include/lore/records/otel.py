@@ -8,6 +8,8 @@ ends; a call of a model is shown as long as the stage that made it. Texts are se
 from __future__ import annotations
 
 import json
+import logging
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.util import find_spec
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["TraceSink", "check_endpoint"]
 
 PATH = "/v1/traces"
-TIMEOUT_SECONDS = 10.0
+TIMEOUT_SECONDS = 5.0
+EXPORTER_LOG = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 ROOT = "invoke_agent lore"
 OPERATIONS = {"retrieve": "retrieval", "rerank": "rerank"}
 """Operations of stages that have a name; that of a model's call is "chat" where its stage has none."""
@@ -54,6 +57,8 @@ class TraceSink:
         from opentelemetry.sdk.trace import TracerProvider
 
         whole = endpoint if urlsplit(endpoint).path.strip("/") else endpoint.rstrip("/") + PATH
+        self._heard = _Heard()
+        logging.getLogger(EXPORTER_LOG).addFilter(self._heard)
         self._exporter = OTLPSpanExporter(endpoint=whole, timeout=TIMEOUT_SECONDS)
         self._provider = TracerProvider(resource=Resource.create({"service.name": "lore"}), shutdown_on_exit=False)
         self._tracer = self._provider.get_tracer("lore")
@@ -65,8 +70,10 @@ class TraceSink:
         from opentelemetry.sdk.trace.export import SpanExportResult
 
         spans = self._spans(storable_answer(answer, self._redact), asked_at)
-        if self._exporter.export(spans) is not SpanExportResult.SUCCESS:
-            raise RecordsError("The collector of traces did not take a trace.", retryable=True)
+        with self._heard:
+            result = self._exporter.export(spans)
+        if result is not SpanExportResult.SUCCESS:
+            raise RecordsError(f"The collector of traces did not take one. {self._heard.said}", retryable=True)
 
     def tidy(self) -> bool:
         """Nothing is kept here."""
@@ -75,6 +82,7 @@ class TraceSink:
     def close(self) -> None:
         """Give the connection back."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
+        logging.getLogger(EXPORTER_LOG).removeFilter(self._heard)
 
     def _spans(self, answer: Answer, asked_at: datetime) -> Sequence[ReadableSpan]:
         from opentelemetry.trace import SpanKind
@@ -162,6 +170,28 @@ class TraceSink:
         if stage in trace.prompts:
             attributes["lore.prompt.version"] = trace.prompts[stage]
         return attributes
+
+
+class _Heard(logging.Filter):
+    """Takes what the exporter logs while a block of this thread runs: it is said once, in our own error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said = ""
+        self._thread: int | None = None
+
+    def __enter__(self) -> None:
+        self.said, self._thread = "", threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let pass what is logged elsewhere."""
+        if self._thread != threading.get_ident():
+            return True
+        self.said = self.said or record.getMessage()
+        return False
 
 
 def _intervals(trace: Trace, begin: int) -> dict[str, tuple[int, int]]:
