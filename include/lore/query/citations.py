@@ -201,7 +201,7 @@ def citations_of(text: str, passages: Sequence[Hit], kept: Sequence[int], questi
     """The citations of a checked answer, by number; each quotes what bears out the lines that cite it."""
     lines: dict[int, list[str]] = {number: [] for number in kept}
     for line in text.splitlines():
-        for number in _CITATION.findall(line):
+        for number in dict.fromkeys(_CITATION.findall(line)):
             if int(number) in lines:
                 lines[int(number)].append(line)
     return tuple(cite(number, passages[number - 1], " ".join([*lines[number], question])) for number in kept)
