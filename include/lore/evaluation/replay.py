@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from include.lore.protocols import Store
 from include.lore.records.entries import Record
 from include.lore.settings import Settings
 from include.lore.types import Answer
@@ -54,18 +53,19 @@ def replay(record: Record, settings: Settings) -> Replay:
     Nothing is recorded. Raises LoreError where the question cannot be answered at all.
     """
     before = record.answer
-    version = before.trace.version
-    there = {one.number: one for one in open_versions(settings).all()}
-    kept = there.get(version) if version is not None else None
+    versions = open_versions(settings)
     notes = list(_about(before))
-    if kept is not None and kept.schema != open_versions(settings).schema:
-        notes.append(f"Version {version} of the index was made by an older Lore and cannot be read; another is asked.")
+    kept = next((one for one in versions.all() if one.number == before.trace.version), None)
+    if kept is not None and kept.schema != versions.schema:
+        notes.append(
+            f"Version {kept.number} of the index was made by another Lore and cannot be read; another is asked."
+        )
         kept = None
-    elif kept is None and version is not None:
-        notes.append(f"Version {version} of the index is gone; another is asked.")
+    elif kept is None and before.trace.version is not None:
+        notes.append(f"Version {before.trace.version} of the index is gone; another is asked.")
     own = settings_of(settings, kept.recipe) if kept else settings
     embedder = make_embedder(own)
-    store: Store = open_versions(settings).open(kept.number) if kept else open_store(settings, embedder)
+    store = versions.open(kept.number) if kept else open_store(settings, embedder)
     pipeline = make_pipeline(own, index=store, embedder=embedder)
     question = replace(before.question, surface="replay", asker="")
     now = pipeline.ask(question, plan=before.trace.plan)
