@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from include.lore.query.visible import UNSEEN, web_address
 from include.lore.types import PUBLIC, Hit
@@ -59,12 +59,20 @@ def _openness(hit: Hit) -> tuple[bool, bool]:
     return bool(web_address(hit.chunk.url)), PUBLIC in hit.chunk.audiences
 
 
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The words of a text in order, and each of them once."""
+
+    words: tuple[str, ...]
+    different: frozenset[str]
+
+
 class _Copies:
     """The texts that are there, each with its place in the list."""
 
     def __init__(self) -> None:
         self._equal: dict[tuple[str, ...], int] = {}
-        self._words: list[tuple[str, ...]] = []
+        self._texts: list[_Text] = []
         self._by_key: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
 
     def place(self, hit: Hit) -> int:
@@ -72,21 +80,21 @@ class _Copies:
         words = _words(hit.chunk.text)
         short = len(words) < TELLING_WORDS
         identity = (*words, "", hit.chunk.title, *hit.chunk.headings) if short else words
-        keys = () if short else _keys(words)
         place = self._equal.get(identity)
         if place is None:
-            place = self._nearly_equal(words, keys)
-        if place is None:
-            place = len(self._words)
-            self._words.append(words)
-            for key in keys:
-                self._by_key[key].append(place)
+            text = _Text(words, frozenset(words))
+            keys = () if short else _keys(text)
+            place = self._nearly_equal(text, keys)
+            if place == len(self._texts):
+                self._texts.append(text)
+                for key in keys:
+                    self._by_key[key].append(place)
         self._equal[identity] = place
         return place
 
-    def _nearly_equal(self, words: tuple[str, ...], keys: Iterable[tuple[str, ...]]) -> int | None:
+    def _nearly_equal(self, text: _Text, keys: Iterable[tuple[str, ...]]) -> int:
         places = sorted({place for key in keys for place in self._by_key[key]})
-        return next((place for place in places if _edited(self._words[place], words)), None)
+        return next((place for place in places if _edited(self._texts[place], text)), len(self._texts))
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -95,17 +103,17 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.translate(UNSEEN).lower()))
 
 
-def _keys(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    longest = sorted(sorted(set(words)), key=len, reverse=True)[:KEYS]  # sorted twice is faster than by pairs
-    return [words[max(0, place - 1) : place + 2] for place in map(words.index, longest)]
+def _keys(text: _Text) -> list[tuple[str, ...]]:
+    longest = sorted(sorted(text.different), key=len, reverse=True)[:KEYS]  # sorted twice is faster than by pairs
+    return [text.words[max(0, place - 1) : place + 2] for place in map(text.words.index, longest)]
 
 
-def _edited(one: Sequence[str], other: Sequence[str]) -> bool:
+def _edited(one: _Text, other: _Text) -> bool:
     """Whether these are the words of one text, a few of them edited."""
-    allowed = EDITED_SHARE * (len(one) + len(other))
-    if abs(len(one) - len(other)) > allowed:
-        return False
-    left, right = Counter(one), Counter(other)
+    allowed = EDITED_SHARE * (len(one.words) + len(other.words))
+    if abs(len(one.words) - len(other.words)) > allowed or len(one.different ^ other.different) > allowed:
+        return False  # the quick ways to see that too many differ
+    left, right = Counter(one.words), Counter(other.words)
     differing = [*(left - right), *(right - left)]
     if sum((left - right).values()) + sum((right - left).values()) > allowed:
         return False
