@@ -9,7 +9,7 @@ from functools import partial
 
 from include.lore.errors import ContextTooLongError, ModelError
 from include.lore.protocols import ChatModel, OnUsage
-from include.lore.query.citations import clean_quote
+from include.lore.query.citations import clean_quote, known_to
 from include.lore.query.deadlines import pieces_within
 from include.lore.query.passages import Passage
 from include.lore.query.prompts import load_prompt
@@ -141,12 +141,13 @@ def worth_quoting(question: str, passages: Sequence[Hit]) -> tuple[int, ...]:
 
 def quoted_answer(question: str, passages: Sequence[Hit], numbers: Sequence[int]) -> str:
     """These passages as block quotes, each with its `[n]` and where it stands."""
+    known = known_to(passages)
     quotes = []
     for number in numbers:
         chunk = passages[number - 1].chunk
-        text = clean_quote(excerpt(chunk.text, question, QUOTED_CHARACTERS), passages)
+        text = clean_quote(excerpt(chunk.text, question, QUOTED_CHARACTERS), passages, known)
         quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
-        quotes.append(f"{quoted}\n\n— *{clean_quote(_place(chunk), passages)}* [{number}]")
+        quotes.append(f"{quoted}\n\n— *{clean_quote(_place(chunk), passages, known)}* [{number}]")
     return "\n\n".join(quotes)
 
 

@@ -24,7 +24,7 @@ from include.lore.query.support import Support
 from include.lore.query.visible import UNSEEN
 from include.lore.types import Check, Citation, Hit
 
-__all__ = ["AnswerCheck", "citations_of", "clean_quote"]
+__all__ = ["AnswerCheck", "citations_of", "clean_quote", "known_to"]
 
 _OPENING = re.compile(
     r"^(?P<quote>(?:[ ]{0,3}>(?:[ ]{0,4}>){0,9}[ ]?)?)(?P<indent>\s{0,80})"
@@ -61,20 +61,25 @@ class _Fence:
 class AnswerCheck:
     """Checks an answer to `question` while it is written: `feed` pieces, `finish`, then read `result`.
 
-    With `support` its sentences are reviewed as well. With `quoting` the text is a source's own.
+    With `support` its sentences are reviewed as well. With `quoting` the text is a source's own. `known` is what
+    `known_to` gives for these passages, where it is at hand.
     """
 
     def __init__(
-        self, passages: Sequence[Hit], *, question: str = "", support: Support | None = None, quoting: bool = False
+        self,
+        passages: Sequence[Hit],
+        *,
+        question: str = "",
+        support: Support | None = None,
+        quoting: bool = False,
+        known: Known | None = None,
     ) -> None:
         self._quoting = quoting
         self._count = len(passages)
-        texts = [hit.chunk.passage for hit in passages]
-        honest = [not gives_orders(text) for text in texts]
-        code = KnownCode([question, *compress(texts, honest)])
-        self._known = Known(KnownLinks(compress(passages, honest)), code)
+        self._known = known or known_to(passages, question)
         self._findings = Findings()
-        self._statements = Statements(support, texts, question, code) if support else None
+        texts = [hit.chunk.passage for hit in passages]
+        self._statements = Statements(support, texts, question, self._known.code) if support else None
         self._pending = ""
         self._looked_at = 0
         self._at_start = True
@@ -207,9 +212,16 @@ def citations_of(text: str, passages: Sequence[Hit], kept: Sequence[int], questi
     return tuple(cite(number, passages[number - 1], " ".join([*lines[number], question])) for number in kept)
 
 
-def clean_quote(text: str, passages: Sequence[Hit]) -> str:
+def known_to(passages: Sequence[Hit], question: str = "") -> Known:
+    """What these passages hold that may stand in an answer; of those that give orders to a language model nothing."""
+    texts = [hit.chunk.passage for hit in passages]
+    honest = [not gives_orders(text) for text in texts]
+    return Known(KnownLinks(compress(passages, honest)), KnownCode([question, *compress(texts, honest)]))
+
+
+def clean_quote(text: str, passages: Sequence[Hit], known: Known | None = None) -> str:
     """A passage's own Markdown as it may stand in an answer: harmless, its bracketed numbers no citations."""
-    check = AnswerCheck(passages, quoting=True)
+    check = AnswerCheck(passages, quoting=True, known=known)
     return check.feed(text) + check.finish()
 
 
