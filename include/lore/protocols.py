@@ -86,7 +86,7 @@ class Rereadable(Protocol):
 class Splitter(Protocol):
     @property
     def name(self) -> str:
-        """Identifies the way of splitting; it is part of every document's fingerprint."""
+        """Identifies the way of splitting: a version's recipe has it, or the mark of each document of a strategy."""
         ...
 
     def split(self, document: Document) -> list[Chunk]:
