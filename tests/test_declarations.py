@@ -121,6 +121,19 @@ def test_schedules_that_are_none(write, schedule):
     ("text", "expected"),
     [
         ("kind: files\npath: .\n\nexlude: [a]\n", "line 4: unknown key `exlude`. Did you mean `exclude`?"),
+        (
+            "kind: files\npath: .\nduplicates:\n  prefr: [a]\n",
+            "line 4: unknown key `duplicates.prefr`. Did you mean `duplicates.prefer`?",
+        ),
+        (
+            "kind: files\npath: .\nduplicates:\n  variants: [/a/]\n",
+            "line 4: `duplicates.variants.0` has 0 groups and should have one",
+        ),
+        (
+            "kind: files\npath: .\nduplicates:\n  variants: /(a/\n",
+            "line 4: `duplicates.variants.0` is not a regular expression: ",
+        ),
+        ("kind: files\npath: .\nduplicates: {similarity: null}\n", "line 3: `duplicates` compares nothing"),
         ("kind: files\npath: .\nxyzzy: 1\n", "line 3: unknown key `xyzzy`. Known keys: audiences, "),
         ("path: .\nkind: fiels\n", "line 2: unknown kind 'fiels'. Did you mean 'files'?"),
         ("kind: [files]\n", "line 1: unknown kind ['files']."),
