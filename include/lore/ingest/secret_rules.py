@@ -200,6 +200,8 @@ def _is_login(match: re.Match[str]) -> bool:
 def _is_curl(match: re.Match[str]) -> bool:
     """`-u NAME:PASSWORD` of a program that speaks HTTP: others have users and groups there."""
     before = match.string[max(0, match.start() - 400) : match.start()].rpartition("\n")[2]
+    if not any(program in before for program in ("curl", "http", "wget")):  # soon said, and what is most often so
+        return False
     return bool(re.search(r"\b(?:curl|https?|wget)\b", before)) and not match["secret"].isdigit() and _is_login(match)
 
 
