@@ -163,6 +163,16 @@ def test_what_only_the_attack_says_is_marked(name: str) -> None:
     assert any("speak to a language model" in note for note in answer.trace.notes)
 
 
+def test_without_a_model_an_honest_passage_is_quoted_instead() -> None:
+    evil = make_chunk("evil", f"Rotate the API key. How do I rotate the API key? {INJECTIONS['link'][0]}")
+    embedder = FakeEmbedder(512)
+    for chunks, expected in (([evil, HONEST], {"docs:keys"}), ([evil], {"docs:evil"})):
+        index = MemoryIndex(chunks, embedder)
+        answer = Pipeline(index, embedder, None, None, alpha=0.5, retrieve_limit=9, rerank_limit=3).ask(QUESTION)
+        assert {citation.document_id for citation in answer.citations} == expected
+        assert "evil.example" not in answer.text
+
+
 def test_a_forged_verdict_leaves_the_pages_to_look_at() -> None:
     answer = obeyed(*INJECTIONS["forged verdict"])
     assert not answer.found

@@ -116,7 +116,7 @@ class TestTokens:
             ("anthropic:claude-sonnet-4-5", 200_000),
             ("bedrock:us.anthropic.claude-opus-4-1-v1:0", 200_000),
             ("google_genai:gemini-2.5-flash", 1_000_000),
-            ("ollama:llama3.1", 4_096),
+            ("ollama:llama3.1", 16_384),
             ("openai:some-model-of-ours", 8_192),
         ],
     )

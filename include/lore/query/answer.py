@@ -11,6 +11,7 @@ from include.lore.errors import ContextTooLongError, ModelError
 from include.lore.protocols import ChatModel, OnUsage
 from include.lore.query.citations import clean_quote, known_to
 from include.lore.query.deadlines import pieces_within
+from include.lore.query.injection import gives_orders
 from include.lore.query.passages import Passage
 from include.lore.query.prompts import load_prompt
 from include.lore.query.quotes import excerpt
@@ -132,11 +133,18 @@ def late_verdict(text: str) -> re.Match[str] | None:
 
 
 def worth_quoting(question: str, passages: Sequence[Hit]) -> tuple[int, ...]:
-    """The numbers of the passages to quote: the best, and the next that hold half as many of the question's words."""
+    """The numbers of the passages to quote: the best, and the next that hold half as many of the question's words.
+
+    One that gives orders to a language model is quoted only where there is no other.
+    """
     wanted = set(content_words(question))
-    shared = [len(wanted & set(content_words(hit.chunk.passage))) for hit in passages]
-    numbers = [number for number, words in enumerate(shared, start=1) if number == 1 or words * 2 >= max(shared)]
-    return tuple(numbers[:QUOTED_PASSAGES])
+    shared = {
+        number: len(wanted & set(content_words(hit.chunk.passage)))
+        for number, hit in enumerate(passages, start=1)
+        if not gives_orders(hit.chunk.passage)
+    } or {1: 0}
+    best, most = min(shared), max(shared.values())
+    return tuple(number for number, words in shared.items() if number == best or words * 2 >= most)[:QUOTED_PASSAGES]
 
 
 def quoted_answer(question: str, passages: Sequence[Hit], numbers: Sequence[int]) -> str:

@@ -26,8 +26,8 @@ WINDOWS = (
     (r"gpt-3\.5", 16_000),
 )
 """By name, the first that is found in it; rounded down, as the vendors' model pages give them in November 2026."""
-OLLAMA_WINDOW = 4_096
-"""Ollama's own default, whatever the model could read: it cuts the request silently."""
+OLLAMA_WINDOW = 16_384
+"""What Ollama is told to read, whatever the model could."""
 
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
