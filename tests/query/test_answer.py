@@ -11,6 +11,7 @@ from include.lore.errors import ModelError
 from include.lore.query.answer import SOURCES_TOKENS, AnswerWriter, quoted_answer, worth_quoting
 from include.lore.query.passages import Passage
 from include.lore.query.quotes import QUOTE_CHARACTERS, cite, excerpt
+from include.lore.query.tokens import estimate_tokens
 from include.lore.types import Message
 from tests.fakes import FakeChatModel
 from tests.query.fakes import make_hit
@@ -84,6 +85,18 @@ def test_instructions_and_sources_are_apart() -> None:
 
 def test_the_sources_fit_the_context() -> None:
     assert len(request("word " * 90_000)[1].content) < 3.5 * SOURCES_TOKENS + 500
+
+
+def test_a_small_context_gets_less() -> None:
+    lengths = []
+    for tokens in (2_000, 4_096, 8_192, 16_384, 1_000_000):
+        model = FakeChatModel(streamed=["Yes [1]."])
+        hit = make_hit("a", "word " * 90_000)
+        AnswerWriter(model, context_tokens=tokens, seconds=30).write("Why?", [Passage(hit, (hit,))], NOW)
+        lengths.append(estimate_tokens("".join(message.content for message in model.calls[0])))
+        assert lengths[-1] <= tokens / 2 or tokens > 8_192
+    assert lengths == sorted(lengths)
+    assert lengths[-1] < SOURCES_TOKENS + 600
 
 
 def test_an_endless_answer_is_stopped() -> None:

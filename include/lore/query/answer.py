@@ -34,8 +34,9 @@ __all__ = [
 SOURCES_TOKENS = 4_000
 """How much of the sources the model is given at most, as estimated: what it reads costs, in money and in time."""
 SMALLEST_BUDGET = 300
-ANSWER_TOKENS = 1_024
-"""What is left free in the model's context for its answer."""
+ANSWER_TOKENS = 4_096
+"""What is left free in the model's context for its answer, or half of it: what a model may write by default, because
+servers refuse a request that leaves less."""
 ESTIMATE_MARGIN = 0.8
 """How much of what is left of the context is used: the estimate of tokens may be too low by as much."""
 ANSWER_CHARACTERS = 20_000
@@ -103,7 +104,7 @@ class AnswerWriter:
 
     def _budget(self, instructions: str, question: str) -> int:
         """How many tokens the sources may have."""
-        used = estimate_tokens(instructions) + 2 * estimate_tokens(question) + ANSWER_TOKENS
+        used = estimate_tokens(instructions) + 2 * estimate_tokens(question) + min(ANSWER_TOKENS, self._window // 2)
         return max(SMALLEST_BUDGET, min(SOURCES_TOKENS, int((self._window - used) * ESTIMATE_MARGIN)))
 
     def _opened(self, instructions: str, request: str, on_usage: OnUsage | None) -> Iterator[str] | None:
