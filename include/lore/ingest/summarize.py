@@ -22,6 +22,8 @@ LONGEST = 1_000
 """Characters of a summary: more is not read by a small embedder, and saves nothing."""
 READ_CHARACTERS = 4_000
 """Where a model that does not stop is stopped."""
+REMINDER = "Summarize the passage in your own words: one paragraph of plain text, 120 words at most, no Markdown."
+"""Small models follow what stands last, and copy the passage where nothing stands behind it."""
 AT_ONCE = 4
 STAGE = "summary"
 
@@ -94,7 +96,7 @@ class ModelSummarizer:
 def _request(chunk: Chunk) -> str:
     """The passage as data: nothing in it looks like the signs that it is delimited with."""
     place = re.sub(r"[\s<>\"]+", " ", " > ".join((chunk.title, *chunk.headings))).strip()[:200]
-    return f'<passage title="{place}">\n{_DELIMITER.sub("‹", chunk.text.strip())}\n</passage>'
+    return f'<passage title="{place}">\n{_DELIMITER.sub("‹", chunk.text.strip())}\n</passage>\n\n{REMINDER}'
 
 
 def _tidy(said: str) -> str:
