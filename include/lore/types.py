@@ -313,7 +313,8 @@ class Check:
     """What the check of an answer kept and took out: citation numbers that point nowhere, links and commands in no
     source. `unsupported` are sentences that the passages they cite do not bear out, and names in code that no source
     has; `misquoted` are quotations that are in no cited passage; both are marked in the answer. `uncited` is how many
-    sentences state a fact without a citation.
+    sentences state a fact without a citation, `cited` how many state one with a citation, and `supported` how many of
+    these the cited passages bear out.
     """
 
     kept_citations: tuple[int, ...] = ()
@@ -323,6 +324,8 @@ class Check:
     unsupported: tuple[str, ...] = ()
     misquoted: tuple[str, ...] = ()
     uncited: int = 0
+    cited: int = 0
+    supported: int = 0
 
 
 @dataclass(frozen=True, slots=True)

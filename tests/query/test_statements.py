@@ -142,6 +142,11 @@ class TestUncited:
         )
         assert check(answer)[1].uncited == 2
 
+    def test_so_are_those_with_a_citation_and_those_that_it_bears_out(self) -> None:
+        answer = "Rotate the API key under Settings [1]. Zebras gallop over wide savannas [1]. Restart your services."
+        found = check(answer)[1]
+        assert (found.cited, found.supported, found.uncited) == (2, 1, 1)
+
 
 class TestQuotations:
     @pytest.mark.parametrize(

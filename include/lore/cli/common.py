@@ -100,6 +100,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "unsupported": list(trace.check.unsupported),
             "misquoted": list(trace.check.misquoted),
             "uncited": trace.check.uncited,
+            "cited": trace.check.cited,
+            "supported": trace.check.supported,
             "models": dict(trace.models),
             "seconds": {stage: round(seconds, 4) for stage, seconds in trace.seconds.items()},
             "notes": list(trace.notes),

@@ -114,6 +114,8 @@ class AnswerCheck:
             unsupported=tuple(dict.fromkeys(review.unsupported)),
             misquoted=tuple(dict.fromkeys(review.misquoted)),
             uncited=review.uncited,
+            cited=review.cited,
+            supported=review.supported,
         )
 
     def _next_end(self) -> int | None:

@@ -40,6 +40,8 @@ class Review:
     unsupported: list[str] = field(default_factory=list)
     misquoted: list[str] = field(default_factory=list)
     uncited: int = 0
+    cited: int = 0
+    supported: int = 0
 
 
 class Statements:
@@ -63,7 +65,10 @@ class Statements:
         misquoted = list(self._misquoted(sentence, bare, numbers))
         self.review.misquoted.extend(misquoted)
         words = FEWEST_UNCITED_WORDS if _WIDE_WORDS.search(bare) else len(set(content_words(bare)))
-        unsupported = words >= FEWEST_WORDS and bool(numbers) and not self._support.supports(bare, numbers)
+        states = words >= FEWEST_WORDS and bool(numbers)
+        unsupported = states and not self._support.supports(bare, numbers)
+        self.review.cited += states
+        self.review.supported += states and not unsupported
         if unsupported:
             self.review.unsupported.append(bare[:LONGEST_TOLD])
         if words >= FEWEST_UNCITED_WORDS and not numbers:
