@@ -90,3 +90,16 @@ def test_too_few_questions_are_an_error_that_names_a_page() -> None:
         locate(QuestionSet("set", tuple(questions)), DOCUMENTS)
     assert "lacks the pages of 1, such as 'gone.md' of 'about nothing'" in e.value.message
     assert len(locate(QuestionSet("set", tuple(questions)), DOCUMENTS, minimum=4).questions) == 4
+
+
+def test_an_unanswerable_question_judges_no_search() -> None:
+    questions = (
+        JudgedQuestion("q1", "x", {"keys.md": 1, "gone": 1}),
+        JudgedQuestion("q2", "y", {}, unanswerable=True),
+    )
+    found = locate(QuestionSet("set", questions), DOCUMENTS, minimum=1)
+    assert [one.question.id for one in found.questions] == ["q1"]
+    assert found.questions[0].missing == ("gone",)
+    assert found.left_out == ()
+    with pytest.raises(ConfigurationError, match="1 of 1 questions can be judged"):
+        locate(QuestionSet("set", questions), DOCUMENTS, minimum=2)

@@ -71,6 +71,12 @@ def test_a_list_of_pages_and_graded_pages(write_set: WriteSet) -> None:
         ("- just words", "line 1: is no question"),
         ("- question: x", "line 1: the key `pages` is missing"),
         ("- pages: [a]", "line 1: the key `question` is missing"),
+        ("- question: x\n  unanswerable: false", "line 1: the key `pages` is missing"),
+        ("- question: x\n  pages: [a]\n  unanswerable: true", "line 1: `unanswerable` means .* leave out `pages`"),
+        ("- question: x\n  reference: b\n  unanswerable: true", "line 1: .* leave out `reference`"),
+        ("- question: x\n  unanswerable: maybe", "line 2: `unanswerable`: .*boolean"),
+        ("- question: x\n  pages: [a]\n  reference: ' '", "line 3: `reference` is empty"),
+        ("- question: x\n  pages: [a]\n  draft: true", "all of its questions are drafts"),
         ("- question: x\n  pages: []", "line 2: `pages`: .*at least 1"),
         ("- question: x\n  pages: a", "line 2: `pages` should be a list of pages, or pages with grades"),
         ("- question: x\n  pages: [1]", "line 2: `pages` should hold texts only"),
@@ -160,3 +166,17 @@ def test_a_beir_folder_needs_no_corpus(write_beir: WriteBeir) -> None:
 def test_a_folder_that_is_no_benchmark(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"queries\.jsonl does not exist"):
         load_questions(tmp_path)
+
+
+def test_drafts_are_left_out_and_counted_and_an_unanswerable_question_has_no_pages(tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text(
+        "- question: a\n  pages: [p]\n  reference: The answer.\n- question: b\n  unanswerable: true\n"
+        "- question: c\n  pages: [p]\n  draft: true\n",
+        encoding="utf-8",
+    )
+    loaded = load_questions(file)
+    assert [question.text for question in loaded.questions] == ["a", "b"]
+    assert loaded.drafts == 1
+    assert loaded.questions[0].reference == "The answer."
+    assert loaded.questions[1].unanswerable and not loaded.questions[1].pages

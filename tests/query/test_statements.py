@@ -143,7 +143,10 @@ class TestUncited:
         assert check(answer)[1].uncited == 2
 
     def test_so_are_those_with_a_citation_and_those_that_it_bears_out(self) -> None:
-        answer = "Rotate the API key under Settings [1]. Zebras gallop over wide savannas [1]. Restart your services."
+        answer = (
+            "Rotate the API key under Settings [1]. Zebras gallop over wide savannas [1]. "
+            "Restart each of your services in turn."
+        )
         found = check(answer)[1]
         assert (found.cited, found.supported, found.uncited) == (2, 1, 1)
 

@@ -62,7 +62,7 @@ def answer_from(pipeline: Pipeline, question: LocatedQuestion) -> AnswerOutcome:
         text=answer.text,
         found=answer.found,
         cites_page=any(question.same_page.get(page, page) in question.relevance for page in cited),
-        mentions=_mentions(answer.text, question.question.must_mention),
+        mentions=question.question.mentioned_in(answer.text),
         input_tokens=total([usage.input_tokens for usage in written]) if written else None,
         output_tokens=total([usage.output_tokens for usage in written]) if written else None,
         cost=total([usage.cost for usage in written]) if written else None,
@@ -89,7 +89,7 @@ def answer_alone(chat_model: ChatModel, question: LocatedQuestion) -> AnswerOutc
         text=text.strip(),
         found=bool(text.strip()),
         cites_page=None,
-        mentions=_mentions(text, question.question.must_mention),
+        mentions=question.question.mentioned_in(text),
         input_tokens=total([each.input_tokens for each in usage]) if usage else None,
         output_tokens=total([each.output_tokens for each in usage]) if usage else None,
         cost=total([each.cost for each in usage]) if usage else None,
@@ -117,9 +117,3 @@ def figures_of(answers: Sequence[AnswerOutcome]) -> AnswerFigures | None:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
-
-
-def _mentions(text: str, words: Sequence[str]) -> float | None:
-    """The share of the words that a correct answer holds, in whatever case; None where none are given."""
-    folded = " ".join(text.casefold().split())
-    return fmean(" ".join(word.casefold().split()) in folded for word in words) if words else None

@@ -32,11 +32,13 @@ class LocatedQuestion:
     """A question whose pages are in the index. `relevance` maps document ids to grades.
 
     Where several documents are the same page, one of them stands in `relevance` and `same_page` leads the others to it.
+    `missing` are those of its pages that the index lacks.
     """
 
     question: JudgedQuestion
     relevance: Mapping[str, int]
     same_page: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +56,30 @@ def locate(questions: QuestionSet, documents: Iterable[IndexedPage], *, minimum:
 
     A page is the document that has it as its id; else the one whose id is "<source>:<page>"; else the one whose address
     it is, without regard to a fragment and a slash at the end. Only documents of the question's sources count.
-    A question with no page in the index is left out. Raises ConfigurationError when fewer than `minimum` are left.
+    A question with no page in the index is left out, and an unanswerable one is passed over. Raises ConfigurationError
+    when fewer than `minimum` are left.
     """
     found = _Found.among(documents, {page for question in questions.questions for page in question.pages})
     located: list[LocatedQuestion] = []
     left_out: list[JudgedQuestion] = []
     missing: dict[str, None] = {}
     for question in questions.questions:
+        if question.unanswerable:
+            continue
+        lacks: list[str] = []
         relevance: dict[str, int] = {}
         same_page: dict[str, str] = {}
         for page, grade in question.pages.items():
             ids = found.documents(page, question.sources)
             if not ids:
-                missing[page] = None
+                lacks.append(page)
                 continue
             first = next((same_page.get(id_, id_) for id_ in ids if id_ in relevance or id_ in same_page), ids[0])
             same_page |= {id_: first for id_ in ids if id_ != first}
             relevance[first] = max(grade, relevance.get(first, 0))
+        missing |= dict.fromkeys(lacks)
         if relevance:
-            located.append(LocatedQuestion(question, relevance, same_page))
+            located.append(LocatedQuestion(question, relevance, same_page, tuple(lacks)))
         else:
             left_out.append(question)
     if len(located) < minimum:
@@ -81,7 +88,7 @@ def locate(questions: QuestionSet, documents: Iterable[IndexedPage], *, minimum:
 
 
 def _too_few(questions: QuestionSet, judged: int, left_out: list[JudgedQuestion], minimum: int) -> ConfigurationError:
-    total = len(questions.questions)
+    total = sum(not question.unanswerable for question in questions.questions)
     why = ""
     if left_out:
         page = next(iter(left_out[0].pages))

@@ -6,6 +6,9 @@
   question: How long did the last restore drill take?
   pages: {"https://docs.example.com/drills": 3, "handbook:backup.md": 1}    # graded: 1 related … 3 the answer
   sources: [handbook]                             # where it is searched; default: everywhere
+  reference: It took 23 minutes.                  # what a correct answer says
+- question: What did the drill cost?
+  unanswerable: true                              # nothing that is indexed answers it, so no pages are named
 """
 
 from __future__ import annotations
@@ -14,11 +17,11 @@ import difflib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from include.lore.declarations.reading import yaml_errors
 from include.lore.errors import ConfigurationError
@@ -53,21 +56,36 @@ def _graded(value: Any) -> Any:
 
 Text: TypeAlias = Annotated[str, Field(max_length=10_000), AfterValidator(_plain)]
 Name: TypeAlias = Annotated[str, Field(max_length=2_000), AfterValidator(_plain)]
+Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 Grade: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=3)]
 
 
 class QuestionItem(BaseModel):
-    """One question as it is written; `id` is never empty once it is read."""
+    """One question as it is written; `id` is never empty once it is read, and `pages` only if it is unanswerable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: Name
     question: Text
-    pages: Annotated[dict[Name, Grade], BeforeValidator(_graded), Field(min_length=1, max_length=1_000)]
+    pages: Annotated[dict[Name, Grade], BeforeValidator(_graded), Field(min_length=1, max_length=1_000)] = {}
     sources: tuple[Name, ...] = ()
     audiences: Annotated[tuple[Name, ...], Field(min_length=1)] = (PUBLIC,)
     must_mention: tuple[Text, ...] = ()
     tags: tuple[Name, ...] = ()
+    reference: Text = ""
+    unanswerable: Flag = False
+    draft: Flag = False
+
+    @model_validator(mode="after")
+    def _pages_unless_unanswerable(self) -> Self:
+        if not self.unanswerable and not self.pages:
+            raise PydanticCustomError("pages", "the key `pages` is missing")
+        named = next((key for key in ("pages", "reference", "must_mention") if getattr(self, key)), None)
+        if self.unanswerable and named:
+            raise PydanticCustomError(
+                "pages", "`unanswerable` means that nothing answers it, so leave out `{key}`", {"key": named}
+            )
+        return self
 
 
 def read_question_file(path: Path) -> tuple[QuestionItem, ...]:
@@ -178,6 +196,8 @@ def _what_is_wrong(key: str, item: ErrorDetails) -> str:
             return f"unknown key `{key[:100]}` ({hint})"
         case "missing":
             return f"the key `{key}` is missing"
+        case "pages":
+            return item["msg"]
         case "value_error":
             return f"`{key}` {item['ctx']['error']}"
         case "tuple_type":

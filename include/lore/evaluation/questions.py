@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
+from include.lore.errors import ConfigurationError
 from include.lore.evaluation.beir import Query, load_queries
 from include.lore.evaluation.question_file import QuestionItem, read_question_file
 from include.lore.types import PUBLIC, Question
@@ -22,7 +24,8 @@ class JudgedQuestion:
     """A question and the pages that answer it: a document's id or address → grade, of which 1 is the lowest.
 
     `sources` and `audiences` are those of the asker, as in `Question`. `must_mention` are words that a correct answer
-    holds, and `tags` are the team's own; the gate reads neither.
+    holds, `reference` is such an answer, and `tags` are the team's own; the gate reads none of them. Nothing answers an
+    `unanswerable` one, which has no pages: the right answer is that nothing was found.
     """
 
     id: str
@@ -32,28 +35,47 @@ class JudgedQuestion:
     audiences: tuple[str, ...] = (PUBLIC,)
     must_mention: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    reference: str = ""
+    unanswerable: bool = False
 
     def asked(self) -> Question:
         """The question as the search takes it."""
         return Question(self.text, sources=self.sources, audiences=self.audiences)
 
+    def mentioned_in(self, answer: str) -> float | None:
+        """The share of `must_mention` that an answer holds, in whatever case; None where there is none."""
+        if not self.must_mention:
+            return None
+        folded = " ".join(answer.casefold().split())
+        return fmean(" ".join(words.casefold().split()) in folded for words in self.must_mention)
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Judged questions in the order of their file; `name` is that of the file or folder."""
+    """Judged questions in the order of their file; `name` is that of the file or folder. `drafts` is how many more
+    the file has that nobody has accepted yet.
+    """
 
     name: str
     questions: tuple[JudgedQuestion, ...]
+    drafts: int = 0
 
 
 def load_questions(path: Path) -> QuestionSet:
-    """Read a YAML file of questions, or the queries and judgements of a BEIR folder.
+    """Read a YAML file of questions, or the queries and judgements of a BEIR folder; drafts are left out.
 
     Raises ConfigurationError, which names the file, the line and what to do.
     """
     if path.is_dir():
         return QuestionSet(path.resolve().name, tuple(map(_from_query, load_queries(path))))
-    return QuestionSet(path.name, tuple(map(_from_item, read_question_file(path))))
+    items = read_question_file(path)
+    accepted = tuple(_from_item(item) for item in items if not item.draft)
+    if not accepted:
+        raise ConfigurationError(
+            f"{path}: all of its questions are drafts.",
+            remedy="Read them, and delete `draft: true` from those that you accept.",
+        )
+    return QuestionSet(path.name, accepted, drafts=len(items) - len(accepted))
 
 
 def _from_query(query: Query) -> JudgedQuestion:
@@ -69,4 +91,6 @@ def _from_item(item: QuestionItem) -> JudgedQuestion:
         audiences=item.audiences,
         must_mention=item.must_mention,
         tags=item.tags,
+        reference=item.reference,
+        unanswerable=item.unanswerable,
     )
