@@ -16,7 +16,7 @@ from include.lore.errors import ConfigurationError
 __all__ = ["Settings", "load_settings"]
 
 PREFIX = "LORE_"
-RESERVED = "LORE_TEST_"  # read by the test suite, not by Lore
+RESERVED = ("LORE_TEST_", "LORE_BENCH_")  # read by the test suite and the benches, not by Lore
 VENDOR_NAMES = {
     "openai_api_key": "OPENAI_API_KEY",
     "cohere_api_key": "COHERE_API_KEY",
