@@ -9,9 +9,10 @@ from functools import partial
 
 from include.lore.errors import ContextTooLongError, ModelError
 from include.lore.protocols import ChatModel, OnUsage
-from include.lore.query.citations import clean_quote, known_to
+from include.lore.query.citations import clean_quote
 from include.lore.query.deadlines import pieces_within
 from include.lore.query.injection import gives_orders
+from include.lore.query.known import known_to
 from include.lore.query.passages import Passage
 from include.lore.query.prompts import load_prompt
 from include.lore.query.quotes import excerpt

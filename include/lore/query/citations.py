@@ -11,12 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import compress
 
-from include.lore.query.commands import REMOVED_COMMAND, KnownCode, bound_names, is_shell
-from include.lore.query.injection import gives_orders
-from include.lore.query.inline import REMOVED_FROM_CODE, Findings, Known, clean_line
-from include.lore.query.links import KnownLinks
+from include.lore.query.commands import REMOVED_COMMAND, bound_names, is_shell
+from include.lore.query.inline import REMOVED_FROM_CODE, Findings, clean_line
+from include.lore.query.known import Known, known_to
 from include.lore.query.marks import CITATION
 from include.lore.query.quotes import cite
 from include.lore.query.statements import Review, Statements, mark_names
@@ -24,7 +22,7 @@ from include.lore.query.support import Support
 from include.lore.query.visible import UNSEEN
 from include.lore.types import Check, Citation, Hit
 
-__all__ = ["AnswerCheck", "citations_of", "clean_quote", "known_to"]
+__all__ = ["AnswerCheck", "citations_of", "clean_quote"]
 
 _OPENING = re.compile(
     r"^(?P<quote>(?:[ ]{0,3}>(?:[ ]{0,4}>){0,9}[ ]?)?)(?P<indent>\s{0,80})"
@@ -212,13 +210,6 @@ def citations_of(text: str, passages: Sequence[Hit], kept: Sequence[int], questi
             if int(number) in lines:
                 lines[int(number)].append(line)
     return tuple(cite(number, passages[number - 1], " ".join([*lines[number], question])) for number in kept)
-
-
-def known_to(passages: Sequence[Hit], question: str = "") -> Known:
-    """What these passages hold that may stand in an answer; of those that give orders to a language model nothing."""
-    texts = [hit.chunk.passage for hit in passages]
-    honest = [not gives_orders(text) for text in texts]
-    return Known(KnownLinks(compress(passages, honest)), KnownCode([question, *compress(texts, honest)]))
 
 
 def clean_quote(text: str, passages: Sequence[Hit], known: Known | None = None) -> str:

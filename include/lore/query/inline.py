@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from include.lore.query.commands import REMOVED_COMMAND, KnownCode
-from include.lore.query.links import LINK, SCHEME_ALONE, KnownLinks, trim
+from include.lore.query.commands import REMOVED_COMMAND
+from include.lore.query.known import Known
+from include.lore.query.links import LINK, SCHEME_ALONE, trim
 from include.lore.query.marks import CITATION, NUMBERS, expand, indexed_name, is_interval
 from include.lore.query.markup import (
     ATTRIBUTE_LINK,
@@ -25,13 +26,10 @@ from include.lore.query.markup import (
     looks_like_link,
 )
 
-__all__ = ["REMOVED_FROM_CODE", "REMOVED_FROM_TEXT", "Findings", "Known", "clean_line"]
+__all__ = ["REMOVED_FROM_CODE", "REMOVED_FROM_TEXT", "Findings", "clean_line"]
 
 REMOVED_FROM_TEXT = "(link removed)"
 REMOVED_FROM_CODE = "<link removed>"
-_CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
-_MENTION = re.compile(r"(?<![\w@/])@(?=([A-Za-z][\w.-]*\w))")
-_CALLS_ALL = frozenset(("channel", "here", "everyone", "all", "group", "team"))
 _MAX_ROUNDS = 8
 _MAX_DEPTH = 10
 
@@ -49,27 +47,6 @@ _TOKEN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the sources hold, so that it may stand in an answer: their links, and their code with all other words."""
-
-    links: KnownLinks
-    code: KnownCode
-
-    def prose_cleaned(self, line: str) -> str:
-        """The line with nobody called by an @ whom no source names so, and never everybody; and with no command that
-        destroys or loads something, unless a source has it. Code spans stay as they are.
-        """
-        pieces = _CODE_SPAN.split(line)
-        prose = range(0, len(pieces), 3)  # between them stand the code spans and their ticks, which are left alone
-        for place in prose:
-            pieces[place] = self.code.without_risks(_MENTION.sub(self._mention, pieces[place]))
-        return "".join(piece for place, piece in enumerate(pieces) if place % 3 != 2)
-
-    def _mention(self, match: re.Match[str]) -> str:
-        return "@" if match[1].lower() not in _CALLS_ALL and self.code.holds(f"@{match[1]}") else ""
 
 
 @dataclass
