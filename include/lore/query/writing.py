@@ -12,7 +12,7 @@ from include.lore.query.answer import AnswerWriter
 from include.lore.query.citations import AnswerCheck
 from include.lore.query.injection import gives_orders
 from include.lore.query.prompts import prompt_version
-from include.lore.query.relevance import irrelevant
+from include.lore.query.relevance import irrelevant, unmentioned
 from include.lore.query.run import Run
 from include.lore.query.statements import LEGEND
 from include.lore.query.support import Support
@@ -46,8 +46,10 @@ class Writing:
             yield from self._small_talk(run, self._writer)
         elif not run.sources and run.index.count().chunks == 0:
             yield from _not_found(run, answering.EMPTY_INDEX)
-        elif irrelevant(run.plan.question, run.passages):
-            run.notes.append("Nothing that was found has to do with the question.")
+        elif irrelevant(run.plan.question, run.passages, run.candidates):
+            absent = ", ".join(unmentioned(run.plan.question, run.candidates))
+            mentions = f"mentions {absent}" if absent else "has to do with the question"
+            run.notes.append(f"Nothing that was found {mentions}.")
             yield from _not_found(run, answering.NOTHING_FOUND)
         elif self._writer:
             yield from self._written(run, self._writer)
@@ -125,6 +127,7 @@ class Writing:
             yield rest
         else:
             yield from _uncited(run, rest)
+
 
 def _note_orders(run: Run) -> None:
     """Say which passages nothing is taken from on their word."""
