@@ -48,6 +48,16 @@ def test_what_is_nearly_a_page_is_none(page: str) -> None:
     assert [question.id for question in missing.left_out] == ["q1"]
 
 
+def test_a_page_that_is_hidden_behind_another_counts_as_that_one() -> None:
+    hidden = make_document(
+        "keys-old.md", url="https://docs.example.com/1.0/keys", metadata={"duplicate_of": "fake:keys.md"}
+    )
+    for page in ("keys-old.md", "https://docs.example.com/1.0/keys"):
+        assert located(page, documents=[*DOCUMENTS, hidden]).questions[0].relevance == {"fake:keys.md": 1}
+    both = located("keys-old.md", "fake:keys.md", documents=[*DOCUMENTS, hidden])
+    assert both.questions[0].relevance == {"fake:keys.md": 1}
+
+
 def test_an_id_goes_before_an_id_within_a_source_and_that_before_an_address() -> None:
     documents = [
         make_document("a:x", source_id="b"),

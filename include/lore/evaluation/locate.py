@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from include.lore.errors import ConfigurationError
 from include.lore.evaluation.questions import JudgedQuestion, QuestionSet
+from include.lore.ingest.duplicates import DUPLICATE_OF
 
 __all__ = ["MINIMUM_QUESTIONS", "IndexedPage", "LocatedQuestion", "LocatedSet", "locate"]
 
@@ -25,6 +26,9 @@ class IndexedPage(Protocol):
 
     @property
     def url(self) -> str: ...
+
+    @property
+    def metadata(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ def locate(questions: QuestionSet, documents: Iterable[IndexedPage], *, minimum:
     """Find the questions' pages among the documents of an index, which are gone through once.
 
     A page is the document that has it as its id; else the one whose id is "<source>:<page>"; else the one whose address
-    it is, without regard to a fragment and a slash at the end. Only documents of the question's sources count.
+    it is, without regard to a fragment and a slash at the end. Only documents of the question's sources count, and a
+    document that is hidden because it is there twice counts as the one that is shown.
     A question with no page in the index is left out, and an unanswerable one is passed over. Raises ConfigurationError
     when fewer than `minimum` are left.
     """
@@ -112,6 +117,7 @@ class _Found:
             wanted_urls.setdefault(_address(page), []).append(page)
         found = cls(({}, {}, {}))
         for document in documents:
+            shown = document.metadata.get(DUPLICATE_OF, document.id)
             local = document.id.removeprefix(f"{document.source_id}:")
             names: tuple[Iterable[str], ...] = (
                 {document.id} & pages,
@@ -120,7 +126,7 @@ class _Found:
             )
             for way, matches in zip(found.by_way, names, strict=True):
                 for page in matches:
-                    way.setdefault(page, []).append((document.id, document.source_id))
+                    way.setdefault(page, []).append((shown, document.source_id))
         return found
 
     def documents(self, page: str, sources: tuple[str, ...]) -> list[str]:
