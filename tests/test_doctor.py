@@ -93,7 +93,7 @@ def test_the_reranker_that_fails_is_not_hidden_by_the_one_behind_it() -> None:
 def test_a_package_or_key_that_the_chat_model_lacks_is_named() -> None:
     def look(model: str, key: str = "") -> doctor.Finding:
         environ = {"LORE_CHAT_MODEL": model, "LORE_CHAT_API_KEY": key}
-        return doctor._guarded("chat model", lambda: doctor.check_chat_model(make_chat_model(load_settings(environ))))
+        return doctor.guarded("chat model", lambda: doctor.check_chat_model(make_chat_model(load_settings(environ))))
 
     assert look("mistralai:tiny", "k").remedy == "Run: pip install langchain-mistralai"
     assert "LORE_OPENAI_API_KEY" in look("openai:gpt-4.1-mini").remedy

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from include.lore import doctor
+from include.lore.settings import load_settings
 from tests.servers.github import App, Fault, GitHubServer
 from tests.servers.local import LocalServer
 from tests.servers.slack import TOKEN, SlackServer, refuses
@@ -33,8 +34,8 @@ def slack():
 def findings(folder: Path, **settings: str) -> dict[str, doctor.Finding]:
     """The findings on accounts, by name; none holds a secret."""
     environ = {f"LORE_{name.upper()}": value for name, value in settings.items()}
-    values = doctor.load_settings({"LORE_SOURCES_DIR": str(folder), **environ})
-    found = {one.name: one for one in doctor._examine_accounts(values.model_copy(update={"max_retries": 0}))}
+    values = load_settings({"LORE_SOURCES_DIR": str(folder), **environ})
+    found = {one.name: one for one in doctor.examine_accounts(values.model_copy(update={"max_retries": 0}))}
     assert SECRET not in repr(found)
     assert TOKEN not in repr(found)
     return found

@@ -1,0 +1,113 @@
+"""What works here and what does not: the checks behind `lore doctor`, each with what to do.
+
+A check reads, or makes one tiny call; none of them creates an index or changes anything that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from include.lore.doctor.accounts import check_github, check_slack, examine_accounts
+from include.lore.doctor.finding import Finding, guarded
+from include.lore.doctor.index import check_index, check_weaviate
+from include.lore.doctor.models import check_chat_model, check_embedder, check_reranker
+from include.lore.doctor.system import (
+    check_airflow,
+    check_assistant,
+    check_declarations,
+    check_packages,
+    check_python,
+    check_records,
+    check_staging,
+)
+from include.lore.errors import LoreError
+from include.lore.protocols import Embedder
+from include.lore.settings import Settings, load_settings
+
+__all__ = [
+    "Finding",
+    "check_airflow",
+    "check_assistant",
+    "check_chat_model",
+    "check_declarations",
+    "check_embedder",
+    "check_github",
+    "check_index",
+    "check_packages",
+    "check_python",
+    "check_records",
+    "check_reranker",
+    "check_slack",
+    "check_staging",
+    "check_weaviate",
+    "examine",
+    "examine_accounts",
+    "guarded",
+]
+
+CALL_SECONDS = 20.0
+
+
+def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
+    """Yield the findings one by one, as the checks end; an error in one check never ends the others."""
+    yield guarded("python", check_python)
+    yield guarded("packages", check_packages)
+    yield guarded("airflow", check_airflow)
+    try:
+        settings = load_settings(environ)
+    except LoreError as error:
+        yield Finding("settings", "problem", error.message, error.remedy)
+        return
+    yield Finding("settings", "ok", "every LORE_ name is known and every value fits")
+    yield guarded("declarations", lambda: check_declarations(settings.sources_dir))
+    yield guarded("assistant", lambda: check_assistant(settings.assistant))
+    yield guarded("staging", lambda: check_staging(settings.staging_uri))
+    yield guarded("records", lambda: check_records(settings))
+    settings = settings.model_copy(
+        update={"max_retries": 0, "timeout_seconds": min(settings.timeout_seconds, CALL_SECONDS)}
+    )
+    yield from examine_accounts(settings)
+    if settings.store == "weaviate":
+        yield guarded("weaviate", lambda: check_weaviate(settings))
+    yield from _examine_models(settings)
+
+
+def _examine_models(settings: Settings) -> Iterator[Finding]:
+    embedder: Embedder | None = None
+
+    def embed() -> Finding:
+        from include.lore.wiring import make_embedder
+
+        nonlocal embedder
+        made = make_embedder(settings)
+        finding = check_embedder(made)
+        embedder = made
+        return finding
+
+    def rerank(embedder: Embedder) -> Finding:
+        from include.lore.wiring import make_reranker
+
+        return check_reranker(make_reranker(settings, embedder), embedder)
+
+    def index(embedder: Embedder) -> Finding:
+        from include.lore.wiring import open_store
+
+        embedded = settings.store == "lancedb" and "://" not in settings.index_uri
+        if embedded and not Path(settings.index_uri).exists():
+            return Finding("index", "warning", f"there is none at {settings.index_uri} yet", "Run: lore sync --all")
+        return check_index(open_store(settings, embedder), embedder)
+
+    def chat() -> Finding:
+        from include.lore.wiring import make_chat_model
+
+        return check_chat_model(make_chat_model(settings))
+
+    yield guarded("embedder", embed)
+    for name, check in (("reranker", rerank), ("index", index)):
+        if embedder is None:
+            yield Finding(name, "skipped", "needs the embedder")
+        else:
+            yield guarded(name, partial(check, embedder))
+    yield guarded("chat model", chat)

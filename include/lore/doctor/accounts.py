@@ -1,0 +1,108 @@
+"""The accounts by which sources are read: who they are, what they may not read, and what calls are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from include.lore.declarations import (
+    GitHubIssuesDeclaration,
+    GitHubRepoDeclaration,
+    SlackDeclaration,
+    load_declarations,
+)
+from include.lore.doctor.finding import Finding, guarded
+from include.lore.errors import LoreError
+from include.lore.settings import Settings
+
+if TYPE_CHECKING:
+    from include.lore.sources.github_probe import Need
+
+GitHubDeclaration: TypeAlias = GitHubRepoDeclaration | GitHubIssuesDeclaration
+
+MAX_REPOSITORIES = 20
+SLACK_SCOPES = ("channels:read", "channels:history", "users:read")
+"""What every declaration of the kind needs; private channels need groups:read and groups:history, too."""
+
+
+def examine_accounts(settings: Settings) -> Iterator[Finding]:
+    """The accounts by which sources are read, a finding for each server."""
+    try:
+        declared = load_declarations(settings.sources_dir).valid
+    except LoreError:  # which is a finding already
+        declared = ()
+    github: dict[str, list[GitHubDeclaration]] = {}
+    slack: dict[str, list[SlackDeclaration]] = {}
+    for one in declared:
+        if isinstance(one, GitHubRepoDeclaration | GitHubIssuesDeclaration):
+            github.setdefault(one.base_url or settings.github_base_url, []).append(one)
+        elif isinstance(one, SlackDeclaration):
+            slack.setdefault(one.base_url or "", []).append(one)
+    for repositories in github.values() or [[]]:
+        yield guarded("github", partial(check_github, settings, repositories))
+    for channels in slack.values() or [[]]:
+        yield guarded("slack", partial(check_slack, settings, channels))
+
+
+def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] = ()) -> Finding:
+    """Does GitHub take the token or the App, and may it read what is declared? The declarations are of one server."""
+    from include.lore.sources.github_http import GitHubAccess
+    from include.lore.sources.github_probe import probe_github
+    from include.lore.sources.retries import Retries
+    from include.lore.wiring.secrets import secret
+    from include.lore.wiring.sources import make_github_access
+
+    if settings.github_token is None and not settings.github_app_id:
+        return Finding("github", "skipped", "no token is set: 60 calls an hour, public repositories only")
+    if settings.github_app_id and not declarations:
+        return Finding("github", "skipped", "an App is set, and no repository is declared to look at")
+    token = secret(settings.github_token)
+    access = (
+        make_github_access(declarations[0], settings)
+        if declarations
+        else GitHubAccess(settings.github_base_url, lambda: token, settings.timeout_seconds, Retries(0))
+    )
+    found = probe_github(access, [_need(declaration) for declaration in declarations[:MAX_REPOSITORIES]])
+    left = "no rate limit" if found.calls_left is None else f"{found.calls_left:,} calls left this hour"
+    detail = f"{found.who}, {access.base_url}, {left}"
+    if found.lacking:
+        return Finding(
+            "github",
+            "problem",
+            f"{detail}; it may not read {', '.join(found.lacking)}",
+            "Give the token or the App read access to that (a classic token: the scope repo), or correct `repository`.",
+        )
+    return Finding("github", "ok", detail)
+
+
+def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) -> Finding:
+    """Does Slack take the token, and has it the scopes that are needed? The declarations are of one server."""
+    from include.lore.sources.slack_probe import probe_slack
+    from include.lore.wiring.sources import make_slack_connection
+
+    if settings.slack_token is None and not declarations:
+        return Finding("slack", "skipped", "no token is set, and no channel is declared")
+    files = any(declaration.include_files for declaration in declarations)
+    needed = (*SLACK_SCOPES, *(("files:read",) if files else ()))
+    declaration = declarations[0] if declarations else SlackDeclaration.model_validate({"id": "slack"})
+    found = probe_slack(make_slack_connection(declaration, settings), needed)
+    told = f"scopes {', '.join(found.scopes)}" if found.scopes else "its scopes are not told"
+    if found.lacking:
+        return Finding(
+            "slack",
+            "problem",
+            f"{found.who}; the token lacks {', '.join(found.lacking)}",
+            "Add what it lacks to the app under OAuth & Permissions, and reinstall it.",
+        )
+    return Finding("slack", "ok", f"{found.who}, {told}")
+
+
+def _need(declaration: GitHubDeclaration) -> Need:
+    from include.lore.sources.github_probe import Need
+
+    if isinstance(declaration, GitHubRepoDeclaration):
+        return Need(declaration.repository, ("contents",))
+    pulls = ("pull requests",) if declaration.include_pull_requests else ()
+    discussions = ("discussions",) if declaration.include_discussions else ()
+    return Need(declaration.repository, ("issues", *pulls, *discussions))

@@ -1,0 +1,48 @@
+"""The index and its server: whether it is there, may be written to, and holds what its documents say."""
+
+from __future__ import annotations
+
+from include.lore.doctor.finding import Finding
+from include.lore.protocols import Embedder, Store
+from include.lore.settings import Settings
+
+
+def check_weaviate(settings: Settings) -> Finding:
+    """Is the server there, new enough and ready, and may the key write? A key for asking only need not."""
+    from include.lore.stores.weaviate_connection import MINIMUM_VERSION, WeaviateConnection
+    from include.lore.stores.weaviate_probe import probe
+    from include.lore.wiring import weaviate_server
+
+    connection = WeaviateConnection(weaviate_server(settings))
+    found = probe(connection, settings.weaviate_prefix)
+    detail = f"{connection.address}, version {'.'.join(map(str, found.version))}"
+    if found.version < MINIMUM_VERSION:
+        oldest = ".".join(map(str, MINIMUM_VERSION))
+        return Finding("weaviate", "problem", f"{detail}: too old", f"Install Weaviate {oldest} or newer.")
+    if not found.ready:
+        return Finding("weaviate", "problem", f"{detail}: not ready", "Look at the server's log.")
+    if found.refused:
+        remedy = "Enough for asking; a sync needs a key that may write."
+        return Finding("weaviate", "warning", f"{detail}: reads, but does not write: {found.refused}", remedy)
+    return Finding("weaviate", "ok", f"{detail}, reads and writes")
+
+
+def check_index(store: Store, embedder: Embedder) -> Finding:
+    """Can the index be searched, does it hold what its documents say, and did the last syncs end well?"""
+    counts = store.count()
+    store.search("documentation", embedder.embed_query("documentation"), limit=1, alpha=0.5)
+    if counts.chunks != counts.recorded_chunks:
+        return Finding(
+            "index",
+            "problem",
+            f"{counts.chunks} chunks, but the documents record {counts.recorded_chunks}",
+            "Run: lore sync --all",
+        )
+    unwell = [state.source_id for state in store.states().values() if state.status != "ok"]
+    if unwell:
+        return Finding(
+            "index", "warning", f"the last sync did not end well for: {', '.join(sorted(unwell))}", "Run: lore sources"
+        )
+    if counts.documents == 0:
+        return Finding("index", "warning", "empty", "Run: lore sync --all")
+    return Finding("index", "ok", f"{counts.documents:,} documents, {counts.chunks:,} chunks")

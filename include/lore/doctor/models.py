@@ -1,0 +1,64 @@
+"""The models: whether each gives what it promises for one tiny call."""
+
+from __future__ import annotations
+
+from include.lore.doctor.finding import Finding
+from include.lore.errors import ModelError
+from include.lore.protocols import ChatModel, Embedder, FallbackReranker, Reranker
+from include.lore.types import Chunk, Hit, Message
+
+
+def check_embedder(embedder: Embedder) -> Finding:
+    """Does a real text become a vector of the promised length?"""
+    vector = embedder.embed_query("Does this work?")
+    if len(vector) != embedder.dimensions:
+        return Finding(
+            "embedder",
+            "problem",
+            f"{embedder.name} gave {len(vector)} numbers instead of {embedder.dimensions}",
+            "Set LORE_EMBEDDING_DIMENSIONS to what the model gives.",
+        )
+    return Finding("embedder", "ok", f"{embedder.name}, {embedder.dimensions} dimensions")
+
+
+def check_reranker(reranker: Reranker | None, embedder: Embedder) -> Finding:
+    """Does the reranker order two passages? One that would be fallen back on must not hide that the first fails."""
+    if reranker is None:
+        return Finding("reranker", "skipped", "none is set")
+    if isinstance(reranker, FallbackReranker):
+        return _first_of(reranker, embedder)
+    texts = ("Paris is the capital of France.", "Bread is made from flour.")
+    vectors = embedder.embed_documents(texts)
+    query = embedder.embed_query("capital of France")
+    hits = [
+        Hit(_chunk(text), score=float(vector @ query), vector_score=float(vector @ query), vector=vector)
+        for text, vector in zip(texts, vectors, strict=True)
+    ]
+    if len(reranker.rerank("capital of France", hits, 2)) != 2:
+        return Finding("reranker", "problem", f"{reranker.name} lost a passage", "Set LORE_RERANKER to local.")
+    return Finding("reranker", "ok", reranker.name)
+
+
+def check_chat_model(chat_model: ChatModel | None) -> Finding:
+    """Does the language model answer?"""
+    if chat_model is None:
+        return Finding("chat model", "skipped", "none is set: answers quote the best passages")
+    answer = "".join(chat_model.stream([Message("user", "Answer with the single word: yes")]))
+    if not answer.strip():
+        return Finding("chat model", "problem", f"{chat_model.name} gave an empty answer", "Choose another model.")
+    return Finding("chat model", "ok", chat_model.name)
+
+
+def _first_of(reranker: FallbackReranker, embedder: Embedder) -> Finding:
+    """The finding on the first of several; where it fails, the next one takes its place in each question."""
+    first, then = reranker.parts[:2]
+    try:
+        return check_reranker(first, embedder)
+    except ModelError as error:
+        return Finding(
+            "reranker", "problem", f"{error.message} {then.name} takes its place.", error.remedy or "Try again later."
+        )
+
+
+def _chunk(text: str) -> Chunk:
+    return Chunk("doctor", "doctor", "doctor", "", "", (), text, position=0, start=0, end=len(text))

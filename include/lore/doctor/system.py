@@ -1,0 +1,109 @@
+"""What is on this machine: Python, packages, Airflow, and the files and folders that the settings name."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from uuid import uuid4
+
+from include.lore.declarations import load_assistant, load_declarations
+from include.lore.doctor.finding import Finding
+from include.lore.settings import Settings
+
+MINIMUM_PYTHON = (3, 11)
+PACKAGES = ("lancedb", "weaviate-client", "onnxruntime", "tokenizers", "pydantic", "openai", "cohere", "langchain")
+AIRFLOW_SERIES = "3.3."
+
+
+def check_python() -> Finding:
+    """Is this Python new enough?"""
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < MINIMUM_PYTHON:
+        return Finding("python", "problem", f"{found} is too old", "Install Python 3.11 or newer.")
+    return Finding("python", "ok", found)
+
+
+def check_packages() -> Finding:
+    """Are the packages installed that the work rests on?"""
+    found = {name: _version(name) for name in PACKAGES}
+    missing = [name for name, number in found.items() if number is None]
+    if missing:
+        return Finding(
+            "packages", "problem", f"not installed: {', '.join(missing)}", f"Run: pip install {' '.join(missing)}"
+        )
+    return Finding("packages", "ok", ", ".join(f"{name} {number}" for name, number in found.items()))
+
+
+def check_airflow() -> Finding:
+    """Which Airflow is installed? The command line works without one."""
+    found = _version("apache-airflow")
+    if found is None:
+        return Finding(
+            "airflow", "warning", "not installed: the DAGs cannot run here", "Run: pip install -r requirements.txt"
+        )
+    if not found.startswith(AIRFLOW_SERIES):
+        return Finding(
+            "airflow", "warning", f"{found}; the DAGs are made for {AIRFLOW_SERIES}x", "Install apache-airflow 3.3."
+        )
+    return Finding("airflow", "ok", found)
+
+
+def check_declarations(folder: Path) -> Finding:
+    """Can every declaration be read?"""
+    declarations = load_declarations(folder)
+    if declarations.broken:
+        return Finding(
+            "declarations",
+            "problem",
+            " ".join(error.message for error in declarations.broken),
+            " ".join(error.remedy for error in declarations.broken if error.remedy),
+        )
+    if not declarations.valid:
+        return Finding("declarations", "warning", f"none in {folder}", "Declare a source; README.md shows how.")
+    return Finding("declarations", "ok", ", ".join(declaration.id for declaration in declarations.valid))
+
+
+def check_assistant(file: Path) -> Finding:
+    """Can the file about the assistant be read, where there is one?"""
+    assistant = load_assistant(file)
+    if assistant is None:
+        return Finding("assistant", "skipped", f"there is no {file}: no question is answered from a global context")
+    return Finding("assistant", "ok", assistant.name)
+
+
+def check_staging(uri: str) -> Finding:
+    """Can the staging area be written to and read back?"""
+    from upath import UPath
+
+    root = UPath(uri)
+    existed = root.exists()
+    probe = root / f"doctor-{uuid4().hex}"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"lore")
+        same = probe.read_bytes() == b"lore"
+        probe.unlink()
+        if not existed:
+            root.rmdir()
+    except Exception as error:  # every file system has errors of its own
+        return Finding("staging", "problem", f"{uri}: {error}", "Make it writable, or set LORE_STAGING_URI.")
+    if not same:
+        return Finding(
+            "staging", "problem", f"{uri} gave back something else than was written", "Set LORE_STAGING_URI."
+        )
+    return Finding("staging", "ok", uri)
+
+
+def check_records(settings: Settings) -> Finding:
+    """Can the records be opened, and are they of this Lore or an older one?"""
+    from include.lore.wiring.records import describe_records
+
+    return Finding("records", "ok", describe_records(settings))
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
