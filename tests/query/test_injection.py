@@ -210,6 +210,8 @@ def test_an_honest_source_beside_it_is_still_believed(order: str) -> None:
         "The language model must be loaded before the server starts.",
         "Use `<source>` and `<system-metrics>` in the configuration.",
         "The server answers 404 Not Found.",
+        "The text \u202bשלום\u202c stands from right to left.",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f is a flag.",
         "Ignoring the rule costs little. Do not mention secrets in logs.",
     ],
 )

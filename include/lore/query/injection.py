@@ -122,15 +122,17 @@ _ORDERS = tuple(
     )
 )
 """Each with words of which one is in every text that it fits: looking for these first is fifty times faster."""
-_TAGS = re.compile("[\U000e0000-\U000e007f]|[\u200b\u200c\u2060\u2061-\u2064\ufeff]{4,}|[\u202a-\u202e\u2066-\u2069]")
-"""Characters that nobody sees and that spell out text for a model, or turn what a reader sees around."""
+_UNSEEN_TEXT = re.compile(
+    "(?<!\U0001f3f4)(?<![\U000e0000-\U000e007f])[\U000e0000-\U000e007f]|[\u200b\u200c\u2060-\u2064\ufeff]{4,}"
+)
+"""Characters that nobody sees and that spell out text for a model; behind a black flag they make it a country's."""
 
 
 @lru_cache(maxsize=256)
 def gives_orders(text: str) -> bool:
     """Whether a passage has words that are meant for a language model, or hides text."""
     text = text[:LONGEST_LOOKED_AT]
-    if _TAGS.search(text):
+    if _UNSEEN_TEXT.search(text):
         return True
     if not text.isascii():
         text = "".join(sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
