@@ -1,10 +1,10 @@
-"""`lore sources`, `lore sync` and `lore convert`: from declarations and files to what is indexed."""
+"""`lore sync` and `lore convert`: from declarations and files to what is indexed."""
 
 from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,17 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from include.lore.cli.common import check_sources, index_exists
-from include.lore.cli.output import (
-    clean,
-    fits,
-    message,
-    print_json,
-    print_rich,
-    print_text,
-    show_error,
-    stderr_console,
-)
+from include.lore.cli.common import check_sources
+from include.lore.cli.output import message, print_json, print_text, show_error, stderr_console
 from include.lore.errors import ConfigurationError, ConversionError, LoreError, RemovalFloorError, SyncError
 
 if TYPE_CHECKING:
@@ -30,7 +21,6 @@ if TYPE_CHECKING:
     from include.lore.ingest.sync import Progress, Sync
     from include.lore.protocols import Store
     from include.lore.settings import Settings
-    from include.lore.types import SourceState
 
 __all__ = ["register"]
 
@@ -42,47 +32,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command()(sources)
     app.command()(sync)
     app.command()(convert)
-
-
-def sources(json: Json = False) -> None:
-    """List the declared sources and what the index holds of them."""
-    from include.lore.declarations import load_declarations
-    from include.lore.settings import load_settings
-
-    settings = load_settings()
-    declarations = load_declarations(settings.sources_dir)
-    problem: LoreError | None = None
-    rows: list[dict[str, Any]] = []
-    try:
-        store = _index(settings)
-        rows = _source_rows(declarations, store)
-    except LoreError as error:  # the declarations can be shown all the same
-        problem = error
-        unknown = {"state": "unknown", "documents": None, "chunks": None}
-        rows = [row | unknown for row in _source_rows(declarations, None)]
-    if json:
-        broken = [{"error": error.message, "remedy": error.remedy} for error in declarations.broken]
-        print_json({"sources": rows, "broken": broken})
-    elif rows:
-        table = _source_table(rows)
-        if fits(table):
-            print_rich(table)
-        else:
-            print_text("\n".join(map(_source_lines, rows)))
-        for row in rows:
-            if row["reason"]:
-                message(f"{row['id']}: {row['reason']}")
-    else:
-        message(f"No source is declared in {settings.sources_dir}.")
-    for broken_one in declarations.broken:
-        show_error(broken_one)
-    if problem is not None:
-        raise problem
-    if declarations.broken:
-        raise typer.Exit(2)
 
 
 def sync(
@@ -150,86 +101,6 @@ def convert(
         )
     document = Document(id=f"file:{path}", source_id="file", url="", title=path.stem, text="", format=found, data=data)
     print_text(to_markdown(document).text.rstrip("\n"))
-
-
-def _index(settings: Settings) -> Store | None:
-    """The index when there is one; its embedder is named but not loaded."""
-    from include.lore.wiring import make_embedder, open_store
-
-    return open_store(settings, make_embedder(settings)) if index_exists(settings) else None
-
-
-def _source_rows(declarations: Declarations, store: Store | None) -> list[dict[str, Any]]:
-    states = dict(store.states()) if store else {}
-    declared: dict[str, Declaration | None] = {declaration.id: declaration for declaration in declarations.valid}
-    declared |= {source_id: None for source_id in sorted(states) if source_id not in declared}
-    rows: list[dict[str, Any]] = []
-    for source_id, declaration in declared.items():
-        state = states.get(source_id)
-        counts = store.count(source_id) if store else None
-        rows.append(
-            {
-                "id": source_id,
-                "kind": declaration.kind if declaration else None,
-                "title": declaration.title if declaration else None,
-                "schedule": declaration.schedule if declaration else None,
-                "documents": counts.documents if counts else 0,
-                "chunks": counts.chunks if counts else 0,
-                "last_sync": state.synced_at.isoformat() if state and state.synced_at else None,
-                "state": state.status if state else "never synced",
-                "reason": state.report.get("reason", "") if state else "",
-                "declared": declaration is not None,
-                "duplicates": _duplicates(state),
-                "failures": [
-                    {"document_id": failure.document_id, "reason": failure.reason}
-                    for failure in (state.failures if state else ())
-                ],
-            }
-        )
-    return rows
-
-
-def _duplicates(state: SourceState | None) -> dict[str, Any]:
-    """How many pages the last sync left hidden, and the first of them with the page that is shown instead."""
-    told = (state.report.get("duplicates") if state else None) or {}
-    return {"hidden": told.get("hidden", 0), "named": told.get("named", [])}
-
-
-def _source_table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table("source", "kind", "title", "schedule", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("documents", justify="right")
-    table.add_column("last sync")
-    table.add_column("state")
-    for row in rows:
-        cells = (row["id"], row["kind"], row["title"], row["schedule"], _documents(row), _synced(row), _state(row))
-        table.add_row(*(clean(str(cell or "")) for cell in cells))
-    return table
-
-
-def _source_lines(row: Mapping[str, Any]) -> str:
-    """A source in short lines, for where the table does not fit."""
-    documents = _documents(row) and f"{_documents(row)} documents"
-    cells = (row["kind"], row["schedule"], documents, _synced(row), _state(row))
-    below = (clean(str(cell)) for cell in (row["title"], *cells) if cell)
-    return "\n  ".join((row["id"], *below))
-
-
-def _state(row: Mapping[str, Any]) -> str:
-    state = row["state"] if row["declared"] else f"{row['state']}, no longer declared"
-    hidden = row["duplicates"]["hidden"]
-    state += f", {len(row['failures'])} failed" if row["failures"] else ""
-    return state + (f", {hidden:,} hidden" if hidden else "")
-
-
-def _documents(row: Mapping[str, Any]) -> str:
-    return "" if row["documents"] is None else f"{row['documents']:,}"
-
-
-def _synced(row: Mapping[str, Any]) -> str:
-    return (row["last_sync"] or "")[:16].replace("T", " ")
 
 
 def _chosen(declarations: Declarations, ids: Sequence[str], settings: Settings) -> list[Declaration]:
