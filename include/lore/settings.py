@@ -48,6 +48,9 @@ class Settings(BaseModel):
     summary_model: str = Field(
         "", description='Who writes summaries: "PROVIDER:MODEL", "extractive", or empty: LORE_CHAT_MODEL'
     )
+    judge_model: str = Field(
+        "", description='Who judges answers in `lore evaluate`: "PROVIDER:MODEL", "none", or empty: LORE_CHAT_MODEL'
+    )
     local_model_dir: Path | None = Field(None, description="Folder with model.safetensors and tokenizer.json of MiniLM")
     threads: int = Field(0, ge=0, description="Threads of the local embedder; 0 takes every core")
 

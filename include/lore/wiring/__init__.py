@@ -15,7 +15,7 @@ from include.lore.query.pipeline import Deadlines, Pipeline
 from include.lore.settings import Settings
 from include.lore.types import Usage
 from include.lore.wiring.assistant import known_sources, make_context
-from include.lore.wiring.models import make_budget, make_chat_model, make_embedder, make_reranker
+from include.lore.wiring.models import make_budget, make_chat_model, make_embedder, make_judge_model, make_reranker
 from include.lore.wiring.sources import make_source
 from include.lore.wiring.stores import (
     make_builder,
@@ -41,6 +41,7 @@ __all__ = [
     "make_builders",
     "make_chat_model",
     "make_embedder",
+    "make_judge_model",
     "make_pipeline",
     "make_recipe",
     "make_reranker",

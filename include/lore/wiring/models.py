@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from include.lore.models.cohere import CohereReranker
     from include.lore.models.limiter import Limiter
 
-__all__ = ["make_budget", "make_chat_model", "make_embedder", "make_prices", "make_reranker"]
+__all__ = [
+    "make_budget",
+    "make_chat_model",
+    "make_embedder",
+    "make_judge_model",
+    "make_prices",
+    "make_reranker",
+]
 
 DEFAULT_COHERE_MODEL = "rerank-v4.0-pro"
 
@@ -143,6 +150,20 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
         limiter=_limiter(settings.max_concurrency),
         breaker=CircuitBreaker(),
     )
+
+
+def make_judge_model(settings: Settings) -> ChatModel | None:
+    """The chat model that judges answers: the settings' judge model, else their chat model; None for none.
+
+    A key and an address that are set for the chat model go to its provider alone.
+    """
+    name = settings.judge_model or settings.chat_model
+    if name in ("", "none"):
+        return None
+    changes: dict[str, object] = {"chat_model": name}
+    if name.partition(":")[0] != settings.chat_model.partition(":")[0] and settings.chat_model:
+        changes |= {"chat_api_key": None, "chat_base_url": None}
+    return make_chat_model(settings.model_copy(update=changes))
 
 
 def _chat_access(settings: Settings) -> tuple[str | None, str | None]:
