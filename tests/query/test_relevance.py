@@ -71,5 +71,6 @@ def test_which_names_are_not_mentioned(question: str, expected: tuple[str, ...])
 
 @pytest.mark.parametrize("question", ["Wie rotiere ich den Schlüssel?", "鍵を回転する方法は？", "Vault SAML rotation"])
 def test_words_are_not_read_of_other_languages_and_of_keywords(question: str) -> None:
+    assert unmentioned(question, [hit("Rotate the key.")]) == ()
     assert not irrelevant(question, [hit("Rotate the key.", 0.45)])
     assert irrelevant(question, [hit("Bananas.", 0.35)])

@@ -44,22 +44,22 @@ def irrelevant(question: str, passages: Sequence[Hit], candidates: Sequence[Hit]
 
     `candidates` are all hits of the search, of which `passages` are the best; by default there were no others.
     """
+    if unmentioned(question, candidates or passages):
+        return True
     wanted = set(content_words(question))
-    floor = FLOOR_OTHERWISE
-    if _in_sentences(question):
-        if unmentioned(question, candidates or passages):
-            return True
-        floor = FLOOR
+    floor = FLOOR if _in_sentences(question) else FLOOR_OTHERWISE
     return not any(_is_kin(hit, wanted, floor) for hit in passages)
 
 
 def unmentioned(question: str, candidates: Sequence[Hit]) -> tuple[str, ...]:
     """The names in the question, of a product, a class, an error, that none of the candidates mentions.
 
+    None of a question that is not told in English sentences.
+
     A name is a word with a capital inside or a digit beside letters, or one that is capitalized within a sentence.
     Words are compared as stems, and without what stands between letters: `Deep-Speed` is `DeepSpeed`.
     """
-    names = {name: set(content_words(name)) for name in _names(question)}
+    names = {name: set(content_words(name)) for name in _names(question)} if _in_sentences(question) else {}
     missing = _missing(set().union(*names.values()), candidates)
     doubtful = [name for name, stems in names.items() if stems & missing]
     if not doubtful:
