@@ -13,21 +13,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from include.lore.errors import ConfigurationError, StoreError
-from include.lore.types import Document, Failure, SourceState
+from include.lore.ingest.baseline_row import Row, row_of, schema, update, values_of
+from include.lore.types import Failure, SourceState
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-    from include.lore.types import Matrix
-
-__all__ = ["FORMAT", "BaselineFile", "BaselineWriter", "Header", "Row", "writing"]
+__all__ = ["FORMAT", "BaselineFile", "BaselineWriter", "Header", "writing"]
 
 FORMAT = 2
 """Raised whenever a reader of the number before would misread the file."""
@@ -38,19 +36,6 @@ LARGEST_GROUP = 64_000_000
 """A group of several rows that is larger was not written by us, and is not worth the memory of reading it."""
 SOURCE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """Ids become names of lock files, so nothing else may pass; declarations are stricter."""
-UNIT_LENGTH_TOLERANCE = 1e-2
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A document of the file. `fingerprint` is "" where it does not fit the document and its passages.
-
-    `vectors` has a row for each passage, in the order in which the header's splitter cuts them; None where left out.
-    """
-
-    document: Document
-    fingerprint: str
-    vectors: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +86,16 @@ class BaselineWriter:
         self._waiting: list[dict[str, Any]] = []
         self._bytes = 0
         self._writer = parquet.ParquetWriter(
-            file, _schema(), compression="zstd", use_dictionary=False, write_statistics=False
+            file, schema(), compression="zstd", use_dictionary=False, write_statistics=False
         )
 
     def add(self, row: Row) -> None:
         """Take a row in; it is written with others, at the latest by `finish`."""
-        values = _values(row)
+        values = values_of(row)
         size = sum(len(value) for value in values.values() if isinstance(value, str | bytes))
         if self._waiting and self._bytes + size > GROUP_BYTES:
             self._flush()
-        _update(self._digest, values)
+        update(self._digest, values)
         self._waiting.append(values)
         self._bytes += size
         if len(self._waiting) >= GROUP_ROWS:
@@ -134,7 +119,7 @@ class BaselineWriter:
         import pyarrow as pa
 
         if self._waiting:
-            self._writer.write_table(pa.Table.from_pylist(self._waiting, schema=_schema()))
+            self._writer.write_table(pa.Table.from_pylist(self._waiting, schema=schema()))
             self._waiting, self._bytes = [], 0
 
 
@@ -176,7 +161,7 @@ class BaselineFile:
         sources: dict[str, int] = {}
         digest = sha256()
         for values in self._read():
-            _update(digest, values)
+            update(digest, values)
             row = self._row(values)
             document = row.document
             if document.id in seen or not document.id.startswith(f"{document.source_id}:"):
@@ -209,7 +194,7 @@ class BaselineFile:
 
     def _row(self, values: dict[str, Any]) -> Row:
         try:
-            return _to_row(values, self.header.dimensions)
+            return row_of(values, self.header.dimensions)
         except (ValueError, TypeError, AttributeError) as error:
             raise self._damaged(f"document {values['id']!r}: {_first_line(error)}") from None
 
@@ -229,7 +214,7 @@ class BaselineFile:
             header = Header.from_json(text)
         except (ValueError, TypeError, KeyError, AttributeError):
             raise self._damaged("its header cannot be read") from None
-        if not self._parquet.schema_arrow.equals(_schema()):
+        if not self._parquet.schema_arrow.equals(schema()):
             raise self._damaged("its columns are not those of a baseline")
         return header
 
@@ -278,77 +263,6 @@ def _sync_to_disk(file: IO[bytes]) -> None:
 
     file.flush()
     os.fsync(file.fileno())
-
-
-# --------------------------------------------------------------------------------------------------------- values
-
-
-def _schema() -> pa.Schema:
-    import pyarrow as pa
-
-    text = ("id", "source_id", "url", "title", "text", "format", "metadata", "fingerprint")
-    return pa.schema(
-        [
-            *(pa.field(name, pa.string(), nullable=False) for name in text),
-            pa.field("updated_at", pa.timestamp("us", tz="UTC")),
-            pa.field("audiences", pa.list_(pa.string()), nullable=False),
-            pa.field("vectors", pa.binary()),
-        ]
-    )
-
-
-def _values(row: Row) -> dict[str, Any]:
-    document = row.document
-    moment = document.updated_at
-    return {
-        "id": document.id,
-        "source_id": document.source_id,
-        "url": document.url,
-        "title": document.title,
-        "text": document.text,
-        "format": document.format,
-        "metadata": json.dumps(dict(document.metadata), sort_keys=True),
-        "fingerprint": row.fingerprint,
-        "updated_at": moment and (moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)),
-        "audiences": list(document.audiences),
-        "vectors": None if row.vectors is None else row.vectors.astype("<f4").tobytes(),
-    }
-
-
-def _to_row(values: Mapping[str, Any], dimensions: int) -> Row:
-    metadata = json.loads(values["metadata"])
-    if not isinstance(metadata, dict):
-        raise TypeError("its metadata is no JSON object")
-    if not all(isinstance(audience, str) for audience in values["audiences"]):
-        raise TypeError("an audience is no text")
-    names = [field.name for field in fields(Document) if field.name in values]
-    document = Document(
-        **{name: values[name] for name in names} | {"metadata": metadata, "audiences": tuple(values["audiences"])}
-    )
-    return Row(document, values["fingerprint"], _to_vectors(values["vectors"], dimensions))
-
-
-def _to_vectors(data: bytes | None, dimensions: int) -> Matrix | None:
-    import numpy as np
-
-    if data is None:
-        return None
-    vectors: Matrix = np.frombuffer(data, dtype="<f4").reshape(-1, dimensions).astype(np.float32, copy=False)
-    lengths = np.linalg.norm(vectors, axis=1)
-    if not bool((np.abs(lengths - 1) < UNIT_LENGTH_TOLERANCE).all()):  # False for what is not finite, too
-        raise ValueError("a vector is not of unit length")
-    return vectors
-
-
-def _update(digest: Any, values: Mapping[str, Any]) -> None:
-    """Add a row to the digest: the length of each value before it, so that no two rows give the same bytes."""
-    for name in sorted(values):
-        value = values[name]
-        if isinstance(value, datetime):
-            value = value.isoformat()
-        data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        digest.update(f"{name}:{type(value).__name__}:{len(data)}:".encode())
-        digest.update(data)
 
 
 def _to_state(value: Mapping[str, Any]) -> SourceState:
