@@ -1,22 +1,29 @@
-"""`lore evaluate`: the figures of the search on a benchmark."""
+"""`lore evaluate`: the figures of the live index on your own questions, or of the search on a benchmark."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from include.lore.cli.output import message, print_json, print_rich, print_text, stderr_console
+from include.lore.cli.output import clean, message, print_json, print_rich, print_text, progress, stderr_console
+from include.lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from include.lore.evaluation.assessment import Assessment
     from include.lore.evaluation.retrieval import Evaluation
     from include.lore.evaluation.run import Listener
+    from include.lore.settings import Settings
 
 __all__ = ["register"]
+
+EVALUATIONS = Path(".lore/evaluations")
+SHOWN = 5
+"""How many questions are named that went worse, and better; the page has all."""
 
 
 def register(app: typer.Typer) -> None:
@@ -25,18 +32,176 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    beir: Annotated[Path, typer.Option("--beir", help="Folder with corpus.jsonl, queries.jsonl, qrels/test.tsv.")],
+    questions: Annotated[
+        Path | None,
+        typer.Argument(metavar="QUESTIONS", help="YAML file of questions, or a BEIR folder.", show_default=False),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N questions.")] = None,
+    judge_model: Annotated[
+        str, typer.Option("--judge-model", help='Who judges answers: "PROVIDER:MODEL" or "none".', show_default=False)
+    ] = "",
+    save: Annotated[Path, typer.Option("--save", help="Folder of evaluations.")] = EVALUATIONS,
+    resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Go on with an interrupted run.")] = True,
+    fail_below: Annotated[
+        list[str] | None,
+        typer.Option("--fail-below", metavar="METRIC=VALUE", help="Exit code 1 below it; may be repeated."),
+    ] = None,
+    beir: Annotated[
+        Path | None,
+        typer.Option("--beir", help="Instead: a folder with corpus.jsonl, queries.jsonl, qrels/test.tsv."),
+    ] = None,
     stage: Annotated[
-        Literal["keyword", "vector", "hybrid", "rerank", "all"], typer.Option("--stage", help="What to score.")
+        Literal["keyword", "vector", "hybrid", "rerank", "all"], typer.Option("--stage", help="BEIR: what to score.")
     ] = "all",
-    limit_queries: Annotated[int | None, typer.Option("--limit-queries", min=1, help="Only the first N.")] = None,
+    limit_queries: Annotated[int | None, typer.Option("--limit-queries", min=1, help="BEIR: only the first N.")] = None,
     convert: Annotated[
-        bool, typer.Option("--convert", help="Convert each page by the suffix of its metadata.path.")
+        bool, typer.Option("--convert", help="BEIR: convert each page by the suffix of its metadata.path.")
     ] = False,
     index: Annotated[
-        Path | None, typer.Option("--index", help="Keep the index in this folder, and reuse it next time.")
+        Path | None, typer.Option("--index", help="BEIR: keep the index in this folder, and reuse it next time.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Ask the live index your own questions and measure search, answers, time and cost; or score a benchmark."""
+    if (questions is None) == (beir is None):
+        raise typer.BadParameter("Give either a file of questions or --beir FOLDER.")
+    if beir is not None:
+        if fail_below or limit is not None or judge_model:
+            raise typer.BadParameter("--limit, --judge-model and --fail-below belong to a file of questions.")
+        _evaluate_beir(beir, stage, limit_queries, convert, index, json)
+        return
+    assert questions is not None  # noqa: S101  one of both is given
+    if stage != "all" or limit_queries is not None or convert or index is not None:
+        raise typer.BadParameter("--stage, --limit-queries, --convert and --index belong to --beir.")
+    from include.lore.settings import load_settings
+
+    floors = _floors(fail_below or ())
+    settings = load_settings(judge_model=judge_model) if judge_model else load_settings()
+    assessment = _assess(questions, settings, save, limit, resume=resume, json=json)
+    below = list(_below(assessment, floors))
+    for line in below:
+        message(line)
+    if below:
+        raise typer.Exit(1)
+
+
+def _assess(
+    questions: Path, settings: Settings, folder: Path, limit: int | None, *, resume: bool, json: bool
+) -> Assessment:
+    from dataclasses import replace
+
+    from include.lore.cli.common import open_index
+    from include.lore.evaluation.assess import assess, open_evaluated
+    from include.lore.evaluation.assess_files import Journal, check_folder, save
+    from include.lore.evaluation.questions import load_questions
+
+    check_folder(folder)
+    loaded = load_questions(questions)
+    if limit is not None:
+        loaded = replace(loaded, questions=loaded.questions[:limit])
+    store, embedder = open_index(settings)
+    evaluated = open_evaluated(settings, store, embedder, loaded.name)
+    try:
+        with progress("questions") as listener:
+            assessment = assess(
+                loaded,
+                evaluated,
+                folder,
+                resume=resume,
+                on_resume=lambda done: message(
+                    f"Going on with a run that was interrupted: {done:,} questions are done. --no-resume begins anew."
+                ),
+                listener=listener,
+            )
+    except KeyboardInterrupt:
+        message("Interrupted. What is done is kept; the same command goes on with it.")
+        raise
+    saved = save(folder, assessment)
+    Journal(folder, evaluated.setup).remove()
+    if json:
+        print_json(assessment.to_json())
+    else:
+        _print(assessment)
+    message(f"Saved: {saved / 'evaluation.html'}, {saved / 'evaluation.json'}")
+    return assessment
+
+
+def _floors(given: Sequence[str]) -> dict[str, float]:
+    """Metric → the value that it must not be below. Raises ConfigurationError."""
+    from include.lore.evaluation.assess_figures import METRICS
+
+    floors: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if name not in METRICS:
+            raise ConfigurationError(f"Unknown metric {name!r}.", remedy=f"Known: {', '.join(METRICS)}.")
+        try:
+            floors[name] = float(value)
+        except ValueError:
+            floors[name] = -1.0
+        if not 0 <= floors[name] <= 1:
+            raise ConfigurationError(f"{text!r} names no value.", remedy=f"Write {name}=0.8, from 0 to 1.")
+    return floors
+
+
+def _below(assessment: Assessment, floors: Mapping[str, float]) -> Iterator[str]:
+    for name, floor in floors.items():
+        figure = assessment.figure(name)
+        if figure is None:
+            yield f"Failed: {name} was not measured, and should be at least {floor:g}."
+        elif figure.mean < floor:
+            yield f"Failed: {name} is {figure.mean:.3f}, below {floor:g}."
+
+
+def _print(assessment: Assessment) -> None:
+    from include.lore.evaluation.assess_report import (
+        FIGURE_HEADINGS,
+        TIMING_HEADINGS,
+        cost_sentences,
+        figure_rows,
+        headline,
+        setup_sentence,
+        timing_row,
+    )
+
+    print_text(f"{assessment.setup.question_set}: {len(assessment.results):,} questions; {setup_sentence(assessment)}")
+    for note in assessment.notes:
+        message(note)
+    print_text(headline(assessment) + "\n")
+    columns = FIGURE_HEADINGS if assessment.changes else FIGURE_HEADINGS[:4]
+    print_rich(_table_of(columns, [row[: len(columns)] for row in figure_rows(assessment)]))
+    print_text("")
+    print_rich(_table_of(TIMING_HEADINGS, list(map(timing_row, assessment.timings))))
+    print_text("")
+    for sentence in cost_sentences(assessment.costs, len(assessment.results)):
+        print_text(sentence)
+    if assessment.changes:
+        for title, moved in (("Worse", assessment.changes.worse), ("Better", assessment.changes.better)):
+            if moved:
+                print_text(f"\n{title}: {len(moved):,}")
+            for change in moved[:SHOWN]:
+                print_text(f"  {' '.join(change.question.split())[:100]}: {'; '.join(change.moves)}")
+
+
+def _table_of(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if number == 0 else "right")
+    for row in rows:
+        table.add_row(*map(clean, row))
+    return table
+
+
+def _evaluate_beir(
+    beir: Path,
+    stage: Literal["keyword", "vector", "hybrid", "rerank", "all"],
+    limit_queries: int | None,
+    convert: bool,
+    index: Path | None,
+    json: bool,
 ) -> None:
     """Index a benchmark's corpus in a store of its own and score each stage of the search on whole pages."""
     from include.lore.evaluation.retrieval import STAGES
