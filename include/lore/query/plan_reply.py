@@ -83,6 +83,6 @@ def distinct(lines: Iterable[str]) -> Iterator[str]:
 
 def _scripts(text: str) -> Iterator[str]:
     """The scripts of a text's letters, as Unicode's names of them begin: LATIN, CJK, CYRILLIC …"""
-    for letter in text:
+    for letter in set(text):  # a conversation may be long, and its letters are few
         if letter.isalpha():
             yield unicodedata.name(letter, "LATIN").split()[0].removeprefix("FULLWIDTH")
