@@ -108,7 +108,9 @@ class TestWithoutChatModel:
 
     def test_nothing_relevant_is_not_found_with_the_nearest_pages(self) -> None:
         answer = Setup().ask(Question("Which glacier feeds the Rhone?"))
-        assert (answer.found, answer.text, answer.citations) == (False, NOTHING_FOUND, ())
+        assert (answer.found, answer.citations) == (False, ())
+        searched = "Searched: the nearest 3 passages to 1 wording of the question, from `docs`, `wiki`."
+        assert answer.text == f"{NOTHING_FOUND} {searched}"
         assert len(answer.nearest) == 3
         assert answer.nearest[0].url.startswith("https://docs.example.com/")
 
@@ -166,7 +168,9 @@ class TestWithChatModel:
     @pytest.mark.parametrize("reply", ["NOT_FOUND", "NOT_FOUND.", "**NOT_FOUND**\n", "NOT_FOUND\nBut I think so [1]."])
     def test_the_models_verdict_counts(self, reply: str) -> None:
         answer = Setup([PLAN], [reply]).ask()
-        assert (answer.found, answer.text) == (False, NOTHING_FOUND)
+        assert not answer.found
+        searched = "Searched: the nearest 3 passages to 3 wordings of the question, from `docs`."
+        assert answer.text == f"{NOTHING_FOUND} {searched}"
         assert answer.nearest
 
     @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ class TestWithChatModel:
     def test_a_verdict_after_other_words_counts_too(self, reply: str) -> None:
         answer = Setup([PLAN], [reply]).ask()
         assert not answer.found
-        assert answer.text.endswith(NOTHING_FOUND)
+        assert f"{NOTHING_FOUND} Searched: " in answer.text
         assert answer.nearest
 
     def test_a_status_of_that_name_is_no_verdict(self) -> None:
@@ -198,7 +202,7 @@ class TestWithChatModel:
 
     def test_an_irrelevant_question_costs_no_second_call(self) -> None:
         setup = Setup([{"wordings": ["glacier of the Rhone", "Rhone source", "Rhone glacier"]}], [])
-        assert setup.ask(Question("Which glacier feeds the Rhone?")).text == NOTHING_FOUND
+        assert setup.ask(Question("Which glacier feeds the Rhone?")).text.startswith(NOTHING_FOUND)
 
     def test_an_answer_without_citations_warns(self) -> None:
         answer = Setup([PLAN], ["Surely somewhere [9]."]).ask()

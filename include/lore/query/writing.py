@@ -20,6 +20,7 @@ from include.lore.query.visible import visible
 
 __all__ = ["Writing"]
 
+SOURCES_NAMED = 5
 SMALL_TALK = "Ask me something, and I will look it up."
 
 
@@ -141,6 +142,21 @@ def _not_found(run: Run, sentence: str) -> Iterator[str]:
     run.found = False
     run.nearest = run.nearest_pages()
     yield sentence
+    if run.candidates:
+        yield f" {_searched(run)}"
+
+
+def _searched(run: Run) -> str:
+    """What was looked at: counts and ids of sources, nothing that the asker, a model or a page wrote."""
+    sources = [f"`{source}`" for source in sorted({hit.chunk.source_id for hit in run.candidates})]
+    named = ", ".join(sources[:SOURCES_NAMED]) + (" and others" if len(sources) > SOURCES_NAMED else "")
+    passages = _counted(len(run.candidates), "passage")
+    wordings = _counted(len(run.plan.wordings), "wording")
+    return f"Searched: the nearest {passages} to {wordings} of the question, from {named}."
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _uncited(run: Run, rest: str) -> Iterator[str]:
