@@ -1,4 +1,4 @@
-"""Whole syncs of the kinds that are read through an API: the first, an unchanged one, one with changes, one cut off."""
+"""Whole syncs of the kinds that are read through an API, cut off by the server; test_syncs.py has the others."""
 
 from __future__ import annotations
 
@@ -23,20 +23,16 @@ from tests.servers.stackexchange import StackExchangeServer
 from tests.sources import test_discourse, test_json_api, test_stackoverflow
 
 COUNT = 120
-LATE = test_stackoverflow.START + 300 * test_stackoverflow.DAY
 
 
 @dataclass
 class World:
-    """One kind: its server, its source, what edits, adds and deletes there, and the calls that fetch bodies."""
+    """One kind: its server, its source, what deletes there, and the call that is cut off."""
 
     server: ApiServer
     source: Callable[[], Source]
-    edit: Callable[[], object]
-    add: Callable[[], object]
     delete: Callable[[], object]
     cut_at: str
-    bodies: Callable[[], int]
 
 
 def stackoverflow() -> Iterator[World]:
@@ -46,11 +42,8 @@ def stackoverflow() -> Iterator[World]:
         yield World(
             server,
             lambda: test_stackoverflow.source_of(server, max_retries=0),
-            lambda: server.questions[3].update(title="Edited?", last_activity_date=LATE),
-            lambda: server.questions.append(test_stackoverflow.question(999, LATE + 1)),
             lambda: server.questions.pop(10),
             f"/questions/{COUNT - 19};",
-            lambda: sum("/answers" in path for path in server.paths()),
         )
 
 
@@ -59,11 +52,8 @@ def discourse() -> Iterator[World]:
         yield World(
             server,
             lambda: test_discourse.source_of(server, max_retries=0),
-            lambda: server.topics[3].update(title="Edited", bumped_at=test_discourse.stamp(9000)),
-            lambda: server.topics.append(test_discourse.topic(999)),
             lambda: server.topics.pop(10),
             "/t/50.json",
-            lambda: sum(path.startswith("/t/") for path in server.paths()),
         )
 
 
@@ -72,11 +62,8 @@ def json_api() -> Iterator[World]:
         yield World(
             server,
             lambda: test_json_api.source_of(server, max_retries=0),
-            lambda: server.items[3].update(about="Edited."),
-            lambda: server.items.append(test_json_api.item(999)),
             lambda: server.items.pop(10),
             "start=80",
-            lambda: server.bodies,
         )
 
 
@@ -95,8 +82,6 @@ def sync(world: World, store: LanceStore, tmp_path: Path) -> Callable[[], SyncRe
     embedder = FakeEmbedder()
 
     def run() -> SyncReport:
-        world.server.requests.clear()
-        world.server.bodies = 0
         staging = str(tmp_path / "staging")
         return Sync(world.source(), store, embedder, MarkdownSplitter(800), convert, staging_uri=staging).run()
 
@@ -105,22 +90,6 @@ def sync(world: World, store: LanceStore, tmp_path: Path) -> Callable[[], SyncRe
 
 def counts(report: SyncReport) -> tuple[int, int, int, int, int]:
     return report.new, report.changed, report.unchanged, report.removed, len(report.failures)
-
-
-def test_first_unchanged_and_changed(world, sync):
-    assert counts(sync()) == (COUNT, 0, 0, 0, 0)
-    unchanged = sync()
-    assert counts(unchanged) == (0, 0, 0, 0, 0)
-    assert (unchanged.embedding_calls, unchanged.embedded_texts) == (0, 0)
-    assert world.bodies() == 0
-    world.edit()
-    world.add()
-    world.delete()
-    changed = sync()
-    new, other, _, removed, failures = counts(changed)
-    assert (new, other, removed, failures) == (1, 1, 1, 0)
-    assert 2 <= changed.embedded_texts <= 6
-    assert counts(sync()) == (0, 0, 0, 0, 0)
 
 
 def test_a_sync_that_the_server_cuts_goes_on_the_next_time(world, store, sync):

@@ -1,15 +1,13 @@
-"""The journey from GitHub to the index: what a first, an unchanged, a changed and a killed sync cost and leave."""
+"""The journey from GitHub to the index: what a first, an unchanged and a changed sync cost and leave."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from include.lore.convert import convert
 from include.lore.errors import RemovalFloorError, SourceError
-from include.lore.ingest.report import Progress
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync, SyncReport
 from include.lore.protocols import Source
@@ -25,10 +23,6 @@ from tests.sources.test_github_issues import source_of as issues_of
 from tests.sources.test_github_repo import source_of as repo_of
 
 
-class KilledError(Exception):
-    """In the place of a kill: no code catches it."""
-
-
 class House:
     """An index, kept over several syncs."""
 
@@ -37,9 +31,9 @@ class House:
         self._embedder = FakeEmbedder()
         self.store = LanceStore(str(folder / "index"), Recipe(self._embedder.name, self._embedder.dimensions))
 
-    def sync(self, source: Source, progress: Callable[[Progress], None] | None = None) -> SyncReport:
-        sync = Sync(source, self.store, self._embedder, MarkdownSplitter(800), convert, staging_uri=self._staging)
-        return sync.run(progress=progress)
+    def sync(self, source: Source) -> SyncReport:
+        splitter = MarkdownSplitter(800)
+        return Sync(source, self.store, self._embedder, splitter, convert, staging_uri=self._staging).run()
 
     def ids(self, source_id: str) -> set[str]:
         return {document.id.partition(":")[2] for document in self.store.documents(source_id)}
@@ -52,14 +46,6 @@ def house(tmp_path):
 
 def counts(report: SyncReport) -> tuple[int, int, int, int, int]:
     return report.new, report.changed, report.unchanged, report.removed, report.embedded_texts
-
-
-def kill_at(documents: int) -> Callable[[Progress], None]:
-    def tell(progress: Progress) -> None:
-        if progress.stage == "index" and progress.documents >= documents:
-            raise KilledError
-
-    return tell
 
 
 class TestRepository:
@@ -96,14 +82,6 @@ class TestRepository:
         assert changed.embedded_texts == 3
         assert "docs/4.md" not in house.ids("repo")
         assert house.store.document("repo:src/a.py#f0").url.endswith("#L4-L5")
-
-    def test_a_sync_that_was_killed_is_made_good_by_the_next(self, house, github, archives):
-        with pytest.raises(KilledError):
-            house.sync(repo_of(github, code=True), kill_at(30))
-        report = house.sync(repo_of(github, code=True))
-        assert report.status == "ok"
-        assert len(house.ids("repo")) == 61
-        assert counts(house.sync(repo_of(github, code=True))) == (0, 0, 0, 0, 0)
 
     def test_a_branch_that_lost_most_of_its_files_empties_nothing(self, house, github, archives):
         house.sync(repo_of(github))
@@ -147,12 +125,6 @@ class TestIssues:
         assert house.ids("issues") == {str(n) for n in (*range(1, 61), 99, *range(100, 110)) if n not in (5, 105)}
         assert "Corrected." in house.store.document("issues:9").text
         assert house.sync(self.source(github)).removed == 0
-
-    def test_a_sync_that_was_killed_is_made_good_by_the_next(self, house, github):
-        with pytest.raises(KilledError):
-            house.sync(self.source(github), kill_at(20))
-        assert house.sync(self.source(github)).status == "ok"
-        assert len(house.ids("issues")) == 70
 
     def test_a_limit_in_the_middle_keeps_what_was_read_and_the_next_goes_on(self, house, github):
         one_by_one = Fault("/issues/comments", body=b"[]")  # instead of the whole list
