@@ -156,9 +156,9 @@ def _notes(
     unpriced = sum(result.cost is None or result.judge_cost is None for result in results)
     if unpriced:
         yield f"What {unpriced:,} questions cost is not known: the price of a model, or its tokens, is not."
-    told = Counter(note for result in results for note in set(result.notes))
+    told = Counter(note for result in results if result.found for note in set(result.notes))
     for note, count in told.most_common(MOST_NOTES):
-        yield f"Said of {count:,} answers: {note}"
+        yield f"Said of {count:,} answer{'' if count == 1 else 's'}: {note}"
 
 
 def _about_judging(questions: QuestionSet, setup: Setup, results: Sequence[QuestionResult]) -> Iterator[str]:

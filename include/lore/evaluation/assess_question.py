@@ -76,6 +76,7 @@ class Asker:
             question=question.text,
             pages=tuple(question.pages),
             unanswerable=question.unanswerable,
+            reference=question.reference,
             found=answer.found,
             answer=answer.text,
             cited=tuple(cited),

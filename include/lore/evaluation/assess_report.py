@@ -32,6 +32,7 @@ __all__ = [
 FIGURE_HEADINGS = ("figure", "mean", "95 % interval", "questions", "last run", "difference (95 % interval)")
 TIMING_HEADINGS = ("seconds", "p50", "p95")
 UNKNOWN = "–"
+TOLD_BY_STATE = ("answered", "correctness", "abstention_precision", "abstention_recall")
 
 
 def assessment_page(assessment: Assessment) -> str:
@@ -180,13 +181,16 @@ def _question(result: QuestionResult) -> str:
         ("rank of the first", UNKNOWN if result.rank is None else str(result.rank)),
         ("cited", ", ".join(result.cited) or UNKNOWN),
     ]
-    facts += [
-        (metric.title, f"{value:.3f}")
+    measured = [
+        f"{metric.title} {value:.2f}"
         for metric in METRICS.values()
-        if metric.name not in ("answered", "abstention_precision", "abstention_recall")
-        and (value := metric.of(result)) is not None
+        if metric.name not in TOLD_BY_STATE and (value := metric.of(result)) is not None
     ]
+    if measured:
+        facts.append(("figures", ", ".join(measured)))
     facts.append(("seconds", f"{result.first_token_seconds:.3f} to the first token, {result.seconds:.3f} in all"))
+    if result.reference:
+        facts.append(("reference", result.reference))
     if result.verdict:
         facts.append(("verdict", f"{result.verdict}: {result.reason}" if result.reason else result.verdict))
     if result.judge_failure:

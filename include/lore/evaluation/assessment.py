@@ -65,6 +65,7 @@ class QuestionResult:
     question: str
     pages: tuple[str, ...]
     unanswerable: bool
+    reference: str
     found: bool
     answer: str
     cited: tuple[str, ...]

@@ -18,6 +18,8 @@ WIDE, NARROW = 1000, 480
 HEIGHT = 300
 LEFT, RIGHT, TOP, BOTTOM = 60, 16, 30, 44
 ROOM_FOR_VALUE = 24.0
+LINE, LETTER = 14, 6.5
+"""About how high a line is, and how wide a letter."""
 SERIES = 8
 """How many colours and shapes there are; further series begin anew."""
 
@@ -57,7 +59,8 @@ def bars(
             )
             if bar >= ROOM_FOR_VALUE:
                 parts.append(_text(x + bar / 2, y - 4, _short(value, digits), "value"))
-        parts.append(_text(middle, HEIGHT - BOTTOM + 18, group, "tick"))
+        for line, words in enumerate(_lines(group, room)):
+            parts.append(_text(middle, HEIGHT - BOTTOM + 18 + LINE * line, words, "tick"))
     return _svg(parts, label, width) + _legend(series, [])
 
 
@@ -154,6 +157,12 @@ def _legend(series: Sequence[str], kinds: Sequence[str]) -> str:
 
 def _svg(parts: Sequence[str], label: str, width: int) -> str:
     return f'<svg viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{shown(label)}">{"".join(parts)}</svg>'
+
+
+def _lines(text: str, room: float) -> list[str]:
+    """A label in two lines where one is too wide for its room."""
+    first, space, rest = text.partition(" ")
+    return [first, rest] if space and len(text) * LETTER > room else [text]
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
