@@ -12,10 +12,9 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
-from include.lore.convert.markdown import plain
+from include.lore.ingest.blocks import LONGEST_NAME, PARAGRAPH, Block, blocks_of, lines_of
 from include.lore.ingest.section_urls import Heading, SectionUrls
 from include.lore.protocols import Embedder
 from include.lore.types import Chunk, Document
@@ -26,30 +25,9 @@ NAMESPACE = uuid.UUID("6f1f6a0e-6f0b-5d0b-9b0a-3c1d5f5a2b11")
 CHARACTERS_PER_TOKEN = 4
 LARGEST_BUDGET = 1500
 """Longer passages rank worse and quote worse, however much an embedder can read."""
-LONGEST_NAME = 500
-"""Title and headings stand in every passage below them, so one of a megabyte would make gigabytes."""
-PARAGRAPH = 7
-"""The break before a block that is no heading; headings break with their level, 1 to 6, and 1 is the strongest."""
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
-_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    start: int
-    end: int
-    level: int
-    path: tuple[str, ...]
-    by_lines: bool = False
-
-    @property
-    def is_heading(self) -> bool:
-        return self.level < PARAGRAPH and bool(self.path)
 
 
 class MarkdownSplitter:
@@ -73,7 +51,7 @@ class MarkdownSplitter:
         budget = _budget(text, self.max_characters)
         seen: Counter[tuple[tuple[str, ...], str]] = Counter()
         chunks: list[Chunk] = []
-        blocks = list(_blocks(text))
+        blocks = list(blocks_of(text))
         urls = SectionUrls(
             document, (Heading(block.start, block.level, block.path[-1]) for block in blocks if block.is_heading)
         )
@@ -124,89 +102,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     return (start + text[start : start + blank].rfind("\n") + 1 if blank else start), end
 
 
-# ---------------------------------------------------------------------------------------------------------- blocks
-
-
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        yield start, end
-        start = end
-
-
-def _blocks(text: str) -> Iterator[_Block]:
-    """Scan into blocks that touch: each ends where the next begins, blank lines belong to the block before."""
-    lines = list(_lines(text))
-    fences = _fences(text, lines)
-    path: list[tuple[int, str]] = []
-    index = 0
-    while index < len(lines):
-        last, level, title, by_lines = _block_at(text, lines, fences, index)
-        if level < PARAGRAPH:
-            path = [item for item in path if item[0] < level] + [(level, title)]
-        while last + 1 < len(lines) and not text[slice(*lines[last + 1])].strip():
-            last += 1
-        names = tuple(name for _, name in path if name)
-        yield _Block(lines[index][0], lines[last][1], level, names, by_lines)
-        index = last + 1
-
-
-def _block_at(
-    text: str, lines: list[tuple[int, int]], fences: dict[int, int], index: int
-) -> tuple[int, int, str, bool]:
-    """The block that starts at a line: its last line, its level, its title, and whether it is cut by lines only."""
-    line = text[slice(*lines[index])].rstrip("\r\n")
-    if heading := _ATX.match(line):
-        return index, len(heading[1]), plain(heading[2] or "")[:LONGEST_NAME], False
-    if index in fences:
-        return fences[index], PARAGRAPH, "", True
-    last, table = index, False
-    while last + 1 < len(lines):
-        following = text[slice(*lines[last + 1])].rstrip("\r\n")
-        if not following.strip() or _ATX.match(following) or last + 1 in fences:
-            break
-        if not table and (underline := _SETEXT.match(following)) and line.strip():
-            words = " ".join(text[lines[index][0] : lines[last][1]].split())
-            return last + 1, 1 if underline[1][0] == "=" else 2, plain(words)[:LONGEST_NAME], False
-        table = table or ("|" in text[slice(*lines[last])] and "|" in following and bool(_TABLE_RULE.match(following)))
-        last += 1
-    return last, PARAGRAPH, "", table
-
-
-def _fences(text: str, lines: list[tuple[int, int]]) -> dict[int, int]:
-    """The fenced code blocks: the line that opens each and the line that closes it. One pass, whatever the input."""
-    fences: dict[int, int] = {}
-    unclosed: set[tuple[str, int]] = set()
-    index = 0
-    while index < len(lines):
-        opening = _FENCE.match(text, *lines[index])
-        if opening:
-            mark, indent = opening[2], opening[1]
-            closing = _closing(text, lines, index, mark) if (mark[0], len(mark)) not in unclosed else None
-            if closing is None:
-                unclosed.add((mark[0], len(mark)))
-                # CommonMark lets an open fence run to the end, but one inside a list ends with the list.
-                closing = None if indent else len(lines) - 1
-            if closing is not None:
-                fences[index] = closing
-                index = closing
-        index += 1
-    return fences
-
-
-def _closing(text: str, lines: list[tuple[int, int]], opening: int, mark: str) -> int | None:
-    pattern = re.compile(rf"[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\r?\n?$")
-    for index in range(opening + 1, len(lines)):
-        if pattern.fullmatch(text, *lines[index]):
-            return index
-    return None
-
-
-# ---------------------------------------------------------------------------------------------------------- pieces
-
-
-def _pieces(text: str, blocks: list[_Block], budget: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+def _pieces(text: str, blocks: list[Block], budget: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Cut a run of blocks that touch into stretches (start, end, heading path) within the budget."""
     if not blocks:
         return
@@ -217,7 +113,7 @@ def _pieces(text: str, blocks: list[_Block], budget: int) -> Iterator[tuple[int,
     if len(groups) == 1:
         yield from _cut(text, groups[0], budget)
         return
-    run: list[_Block] = []
+    run: list[Block] = []
     for group in groups:
         if run and _size(text, run[0].start, group[-1].end) > budget:
             yield from _pieces(text, run, budget)
@@ -226,7 +122,7 @@ def _pieces(text: str, blocks: list[_Block], budget: int) -> Iterator[tuple[int,
     yield from _pieces(text, run, budget)
 
 
-def _groups(blocks: list[_Block]) -> list[list[_Block]]:
+def _groups(blocks: list[Block]) -> list[list[Block]]:
     """Divide at the strongest break inside the run. A heading stays with what follows it."""
     breaks = [
         position
@@ -240,7 +136,7 @@ def _groups(blocks: list[_Block]) -> list[list[_Block]]:
     return [blocks[start:end] for start, end in pairwise(edges)]
 
 
-def _cut(text: str, blocks: list[_Block], budget: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+def _cut(text: str, blocks: list[Block], budget: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Cut inside one block that is over the budget; headings before it stay with its first piece."""
     block, start = blocks[-1], blocks[0].start
     cut = _cut_lines if block.by_lines else _cut_prose
@@ -259,7 +155,7 @@ def _cut(text: str, blocks: list[_Block], budget: int) -> Iterator[tuple[int, in
 def _cut_lines(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:
     """Whole lines up to the budget; a line that is longer by itself is cut like prose."""
     piece = start
-    for line_start, line_end in _lines(text[start:end]):
+    for line_start, line_end in lines_of(text[start:end]):
         line_start, line_end = line_start + start, line_end + start
         if line_start > piece and _size(text, piece, line_end) > budget:
             yield piece, line_start
