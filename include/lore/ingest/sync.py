@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -19,6 +17,7 @@ from include.lore.ingest.checkpoint import Checkpoints, origin_of
 from include.lore.ingest.duplicates import Decision, decide, signed, unsigned
 from include.lore.ingest.extract import Extraction
 from include.lore.ingest.fingerprint import fingerprint, recipe_of
+from include.lore.ingest.memory import SourceMemory
 from include.lore.ingest.prepare import Prepared, Preparer
 from include.lore.ingest.reconcile import check_complete, problem_of, reason_of, vanished, verify
 from include.lore.ingest.redact import Redactor
@@ -29,8 +28,8 @@ from include.lore.ingest.strategy import SummarySplitter, mark_of
 from include.lore.ingest.versions import VersionBuilder
 from include.lore.ingest.visibility import hidden, is_hidden, shown
 from include.lore.ingest.write import EntryWriter
-from include.lore.protocols import Embedder, Rereadable, Source, Splitter, Store
-from include.lore.types import Cursor, Document, Failure, SourceState, Usage
+from include.lore.protocols import Embedder, Source, Splitter, Store
+from include.lore.types import Document, Failure, Usage
 
 if TYPE_CHECKING:
     from include.lore.declarations import Duplicates
@@ -86,6 +85,7 @@ class Sync:
         self._redactor = redactor or Redactor()
         self._declared = declared
         self._recipe = recipe_of(self._redactor.name)
+        self._memory = SourceMemory(source, store, self._recipe, self._redactor)
         self._preparer = Preparer(convert, self._redactor, strategy or splitter)
 
     def run(self, *, progress: Callable[[Progress], None] | None = None, force_removals: bool = False) -> SyncReport:
@@ -122,20 +122,16 @@ class Sync:
         staging = Staging(self._staging_uri, self._source.id, run_id)
         staging.start(whole_run=whole_run)
         try:
-            with self._remembering_failure():
+            with self._memory.of_failure():
                 return staging.write(self._extraction(staging).run(run_id, progress))
         except Exception:  # and no kill: from what that leaves, another run goes on
             staging.remove()
             raise
 
     def _extraction(self, staging: Staging) -> Extraction:
-        state = self._store.state(self._source.id)
         held = tuple({**self._store.kept(self._source.id), **self._store.fingerprints(self._source.id)})
-        # The store is the truth: one that was emptied, or filled by another converter, has no use for a cursor.
-        since = state.cursor if state and held and state.recipe == self._recipe else None
-        if state and state.cursor and since is None:  # cut off from here on, no converter may take it up again
-            self._store.save_state(replace(state, cursor=None, recipe=""))
-        origin = origin_of(since, self._recipe, self._declared, state.synced_at if state else None)
+        since, synced_at = self._memory.cursor(held)
+        origin = origin_of(since, self._recipe, self._declared, synced_at)
         return Extraction(self._source, self._redactor, Checkpoints(staging, origin), since, held)
 
     def shards(self, extraction: str) -> list[str]:
@@ -160,7 +156,7 @@ class Sync:
         done = sum(report.documents for report in before)
         chunks = sum(report.chunks for report in before)
         calls = len(self._usage)
-        with self._remembering_failure():
+        with self._memory.of_failure():
             for document in documents:
                 before_it = known.get(document.id, "")
                 mark = mark_of(fingerprint(document, self._recipe), self._strategy)
@@ -275,48 +271,12 @@ class Sync:
             duplicates=DuplicateReport.of(decision.winners, remade.hidden, remade.shown),
             spent=sum((report.spent for report in reports), Spent.on(self._usage[calls:])),
         )
-        self._remember(report, self._reached(manifest, failures) if trouble is None else None)
+        self._memory.remember(report, self._memory.reached(manifest, failures) if trouble is None else None)
         if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest
             Staging(self._staging_uri, self._source.id, manifest.run_id).remove()
         if problem:
             raise problem
         return report
-
-    def _reached(self, manifest: Manifest, failures: Sequence[Failure]) -> Cursor | None:
-        """The cursor from which nothing is missed that this run did not index; None where that is the one of before."""
-        if not failures:
-            return manifest.cursor
-        if manifest.cursor is None or not isinstance(self._source, Rereadable):
-            return None
-        return self._source.without(manifest.cursor, [failure.document_id for failure in failures])
-
-    def _remember(self, report: SyncReport, reached: Cursor | None) -> None:
-        before = self._store.state(self._source.id)
-        moved = reached is not None or report.status == "ok"
-        self._store.save_state(
-            SourceState(
-                source_id=self._source.id,
-                cursor=reached if moved else before.cursor if before else None,
-                recipe=self._recipe if moved else before.recipe if before else "",
-                status=report.status,
-                synced_at=datetime.now(UTC),
-                failures=report.failures,
-                report=report.to_json(),
-            )
-        )
-
-    @contextmanager
-    def _remembering_failure(self) -> Iterator[None]:
-        """Note in the source's state that a step failed; a first sync that fails before its end leaves no state."""
-        try:
-            yield
-        except LoreError as error:
-            with suppress(LoreError):  # where the store is the trouble, the first error says more than a second one
-                if before := self._store.state(self._source.id):
-                    reason = self._redactor.text(error.message)
-                    report = {**before.report, "status": "failed", "reason": reason}
-                    self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
-            raise
 
 
 def _last_states(shard: str, manifest: Manifest) -> Iterator[Document]:
