@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from include.lore.declarations import Duplicates
-from include.lore.errors import LoreError, RemovalFloorError
+from include.lore.errors import ConfigurationError, LoreError, RemovalFloorError
 from include.lore.ingest.baseline import Baseline
 from include.lore.ingest.duplicates import winners_of
 from include.lore.ingest.redact import Redactor
@@ -201,6 +201,20 @@ def test_readers_of_different_audiences_keep_their_pages(house: House) -> None:
     pages = [page("en/a", 1, audiences=("staff",)), page("de/a", 1), page("de/b", 2), page("en/b", 3)]
     house.sync(LANGUAGES, *pages)
     assert house.duplicates() == {"de/b": "en/b"}
+
+
+@pytest.mark.parametrize("expression", ["(x+x+)+y", "/((?:x|x)+)/y", "(.*x.*x.*x.*x.*x.*)y"])
+def test_an_expression_that_would_never_end_is_an_error_that_says_so(expression: str) -> None:
+    pages = [outline(f"{'x' * 100}/{number}") for number in range(3)]
+    with pytest.raises(ConfigurationError, match="takes too long") as caught:
+        winners_of(pages, Duplicates(variants=(expression,)), {}, variants_seconds=0.05)
+    assert expression in caught.value.message
+
+
+def test_however_many_stars_a_piece_has_an_address_is_gone_through_once() -> None:
+    rule = Duplicates(prefer=("*/".join("/" for _ in range(60)) + "z", "/*/a/*b", "b*a"))
+    pages = [outline("/" * 2_000), outline("x/a/b", text=prose(1)), outline("longer/x/b", text=prose(1))]
+    assert winners_of(pages, rule, {}) == {"fake:longer/x/b": "fake:x/a/b"}
 
 
 def test_equal_addresses_are_not_variants(house: House) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -13,9 +12,11 @@ __all__ = ["Duplicates"]
 
 
 def _one_group(value: str) -> str:
+    import regex  # as what matches addresses by it, and not `re`: it can be given a time
+
     try:
-        groups = re.compile(value).groups
-    except (re.error, OverflowError, RecursionError) as error:
+        groups = regex.compile(value).groups
+    except (regex.error, OverflowError, RecursionError, ValueError) as error:
         raise ValueError(f"is not a regular expression: {error}") from None
     if groups != 1:
         raise ValueError(

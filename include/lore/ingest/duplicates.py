@@ -11,10 +11,12 @@ hidden document is like the one that is shown, and no chain of small differences
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from include.lore.errors import ConfigurationError
 from include.lore.ingest.similarity import Similar, is_signature, signature
 from include.lore.ingest.visibility import hidden, shown
 from include.lore.protocols import Store
@@ -28,7 +30,11 @@ __all__ = ["Decision", "decide", "signed", "unsigned", "winners_of"]
 SIGNATURE = "text_signature"
 DUPLICATE_OF = "duplicate_of"
 MAX_ADDRESS = 2_000
-"""Of a longer address the beginning is looked at: declared expressions may be slow."""
+"""Of a longer address the beginning is looked at."""
+VARIANTS_SECONDS = 30.0
+"""What the declared expressions may take for all addresses of a source, of which 100,000 take one second: an expression
+that tries each way of many to match the same text would take years.
+"""
 VERSION = re.compile(r"/v?(\d{1,6}(?:\.\d{1,6})+|(?<=v)\d{1,6})(?=/|$)")
 
 Rank: TypeAlias = tuple[tuple[bool, ...], bool, tuple[int, ...], int, str, str]
@@ -98,8 +104,15 @@ def decide(store: Store, source_id: str, rule: Duplicates | None, *, gone: Colle
     return Decision(winners, named, signatures)
 
 
-def winners_of(outlines: Iterable[Outline], rule: Duplicates, signatures: Mapping[str, str]) -> dict[str, str]:
-    """Hidden document → the one that is shown in its place.
+def winners_of(
+    outlines: Iterable[Outline],
+    rule: Duplicates,
+    signatures: Mapping[str, str],
+    *,
+    variants_seconds: float = VARIANTS_SECONDS,
+) -> dict[str, str]:
+    """Hidden document → the one that is shown in its place. Raises ConfigurationError for an expression among the
+    variants that takes too long.
 
     Variants by address come first, as they are what was declared: of each page the preferred variant goes on to be
     compared by text, and the others stand behind whatever it then stands behind. `signatures` go before those that
@@ -109,7 +122,7 @@ def winners_of(outlines: Iterable[Outline], rule: Duplicates, signatures: Mappin
     behind: dict[str, str] = {}
     best: dict[object, Outline] = {}
     pages: list[Outline] = []
-    without_part = _without_part(rule)
+    without_part = _without_part(rule, variants_seconds)
     for outline in order:
         address = address_of(outline)
         first = best.setdefault((_audiences(outline), without_part(address)), outline)
@@ -149,13 +162,25 @@ def _audiences(outline: Outline) -> tuple[str, ...]:
     return tuple(sorted(set(outline.audiences)))
 
 
-def _without_part(rule: Duplicates) -> Callable[[str], str]:
-    """An address → what is left of it without the parts that the declared expressions name."""
-    patterns = [re.compile(pattern) for pattern in rule.variants]
+def _without_part(rule: Duplicates, seconds: float) -> Callable[[str], str]:
+    """An address → what is left of it without the parts that the declared expressions name; for so many seconds."""
+    if not rule.variants:
+        return lambda address: address
+    import regex
+
+    patterns = [regex.compile(pattern) for pattern in rule.variants]
+    end = time.thread_time() + seconds  # which no other process shortens
 
     def shortened(address: str) -> str:
         for pattern in patterns:
-            match = pattern.search(address)
+            try:
+                match = pattern.search(address, timeout=max(end - time.thread_time(), 0.001))
+            except TimeoutError:
+                raise ConfigurationError(
+                    f"The expression {pattern.pattern!r} in `duplicates.variants` takes too long: the addresses of the "
+                    f"source could not be compared in {seconds:g} s.",
+                    remedy="Write it so that it can match a text in one way only: no star or plus within another one.",
+                ) from None
             if match and match[1]:
                 address = address[: match.start(1)] + address[match.end(1) :]
         return address
@@ -163,15 +188,26 @@ def _without_part(rule: Duplicates) -> Callable[[str], str]:
     return shortened
 
 
+def _has(address: str, pieces: Sequence[str]) -> bool:
+    """Whether an address has these pieces in this order. The first place of each leaves the most for the others."""
+    place = 0
+    for piece in pieces:
+        found = address.find(piece, place)
+        if found < 0:
+            return False
+        place = found + len(piece)
+    return True
+
+
 def _ranking(rule: Duplicates) -> Callable[[Outline], Rank]:
     """The order of preference, best first; no two documents have the same place in it."""
-    pieces = [re.compile(".*".join(map(re.escape, piece.split("*"))), re.DOTALL) for piece in rule.prefer]
+    preferred = [piece.split("*") for piece in rule.prefer]
 
     def rank(outline: Outline) -> Rank:
         address = address_of(outline)
         version = VERSION.search(address)
         numbers = [-int(number) for number in version[1].split(".")] if version else []
-        lacks = tuple(piece.search(address) is None for piece in pieces)
+        lacks = tuple(not _has(address, pieces) for pieces in preferred)
         # The 1 lets 1.10.2 come before 1.10, whose numbers it begins with.
         return lacks, version is not None, (*numbers, 1), len(address), address, outline.id
 

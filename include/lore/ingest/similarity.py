@@ -3,7 +3,8 @@
 The resemblance of two texts is the share of their runs of words (shingles) that both have, the Jaccard coefficient of
 A. Broder, "On the resemblance and containment of documents", 1997. It is estimated by MinHash: for each of `HASHES`
 hash functions the shingle with the smallest value, of which a byte is kept (P. Li and C. König, "b-bit minwise
-hashing", 2010). The standard error is √(s(1 - s) / `HASHES`): 0.019 at a resemblance of 0.9.
+hashing", 2010). The standard error is √(s(1 - s) / `HASHES`): 0.019 at a resemblance of 0.9. Of a long text in which
+one word is another, all bytes are mostly the same; so a digest of all words tells whether two texts are equal.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ __all__ = ["NOTHING", "Similar", "is_signature", "signature"]
 
 SHINGLE_WORDS = 5
 HASHES = 256
+DIGEST = 16
+"""Bytes of the digest of all words."""
 SHORT = 64
 """A text with fewer different shingles is too short to be judged by a share of them: one word would be a tenth."""
 BLOCK = 256
@@ -35,9 +38,9 @@ MISSED = 1e-4
 CHANCE = 1 / 256
 """How often two bytes are equal by chance."""
 
-NOTHING = "1-"
+NOTHING = "2-"
 """The signature of a text without words, which is like no other."""
-SHORT_PREFIX, LONG_PREFIX = "1=", "1~"
+SHORT_PREFIX, LONG_PREFIX = "2=", "2~"
 """The first character is the number of this way of signing: raise it whenever a signature changes its meaning."""
 
 # In Chinese, Japanese and Korean, which put no space between words, each character counts as one.
@@ -46,7 +49,7 @@ WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 
 
 def signature(title: str, text: str) -> str:
-    """What a text is compared by, in ASCII: some 350 characters, and 34 for a short one, which also covers the title.
+    """What a text is compared by, in ASCII: 366 characters, and 34 for a short one, which also covers the title.
 
     Case, punctuation and spacing are left out of account.
     """
@@ -55,10 +58,9 @@ def signature(title: str, text: str) -> str:
         return NOTHING
     shingles = _shingles(words)
     if len(shingles) < SHORT:
-        exact = "\n".join((*WORD.findall(title.casefold()), "", *words))
-        digest = blake2b(exact.encode("utf-8", "surrogatepass"), digest_size=24).digest()
-        return SHORT_PREFIX + b64encode(digest).decode()
-    return LONG_PREFIX + b64encode(_minima(shingles).tobytes()).decode()
+        exact = _digest((*WORD.findall(title.casefold()), "", *words), 24)
+        return SHORT_PREFIX + b64encode(exact).decode()
+    return LONG_PREFIX + b64encode(_minima(shingles).tobytes() + _digest(words, DIGEST)).decode()
 
 
 def is_signature(value: object) -> bool:
@@ -81,25 +83,32 @@ class Similar:
 
     Signatures are cut into bands of a few bytes, and only texts with a band in common are compared (J. Leskovec, A.
     Rajaraman and J. Ullman, "Mining of Massive Datasets", chapter 3). Short texts are alike when they are equal word
-    for word, title included.
+    for word, title included; with the threshold 1 long ones are, too, when they are equal word for word.
     """
 
     def __init__(self, threshold: float) -> None:
+        import numpy as np
+
         self._threshold = threshold
         self._rows = _rows_of_a_band(threshold)
         self._bands: dict[bytes, list[int]] = {}
         self._exact: dict[str, int] = {}
-        self._known: dict[int, Bytes] = {}
+        self._numbers: list[int] = []
+        self._known: Bytes = np.empty((0, HASHES), dtype=np.uint8)
 
     def add(self, number: int, signature: str) -> None:
         """Let a text be found, by its number."""
-        values = _bytes_of(signature)
+        values = self._compared(signature)
         if values is None:
             self._exact.setdefault(signature, number)
             return
-        self._known[number] = values
+        row = len(self._numbers)
+        if row == len(self._known):
+            self._known.resize((max(64, 2 * row), HASHES), refcheck=False)
+        self._known[row] = values
+        self._numbers.append(number)
         for band in self._bands_of(values):
-            self._bands.setdefault(band, []).append(number)
+            self._bands.setdefault(band, []).append(row)
 
     def find(self, signature: str) -> Match | None:
         """The text that is most alike, the one that was added first among equals; None where none is alike enough."""
@@ -107,18 +116,24 @@ class Similar:
 
         if signature == NOTHING:
             return None
-        values = _bytes_of(signature)
+        values = self._compared(signature)
         if values is None:
             number = self._exact.get(signature)
             return None if number is None else Match(number, 1.0)
-        candidates = {number for band in self._bands_of(values) for number in self._bands.get(band, ())}
-        if not candidates:
+        bands = [rows for band in self._bands_of(values) if (rows := self._bands.get(band))]
+        if not bands:
             return None
-        numbers = sorted(candidates)
-        equal = (np.array([self._known[number] for number in numbers]) == values).mean(axis=1)
+        there = len(self._numbers)
+        many = sum(map(len, bands)) >= there  # of texts with much in common: then all are compared as soon
+        candidates = range(there) if many else sorted(set().union(*bands))
+        equal = np.count_nonzero(self._known[:there] == values if many else self._known[candidates] == values, axis=1)
         best = int(equal.argmax())
-        resemblance = max(0.0, (float(equal[best]) - CHANCE) / (1 - CHANCE))
-        return Match(numbers[best], resemblance) if resemblance >= self._threshold else None
+        resemblance = max(0.0, (equal[best] / HASHES - CHANCE) / (1 - CHANCE))
+        return Match(self._numbers[candidates[best]], float(resemblance)) if resemblance >= self._threshold else None
+
+    def _compared(self, signature: str) -> Bytes | None:
+        """What is compared of a signature; None where it must be equal."""
+        return None if self._threshold >= 1 else _bytes_of(signature)
 
     def _bands_of(self, values: Bytes) -> list[bytes]:
         data, rows = values.tobytes(), self._rows
@@ -131,7 +146,7 @@ def _rows_of_a_band(threshold: float) -> int:
 
 
 def _bytes_of(signature: str) -> Bytes | None:
-    """The bytes of a long text's signature; None for any other."""
+    """The bytes of a long text's signature by which it is compared; None for any other."""
     import numpy as np
 
     if not signature.startswith(LONG_PREFIX):
@@ -140,7 +155,11 @@ def _bytes_of(signature: str) -> Bytes | None:
         data = b64decode(signature[len(LONG_PREFIX) :], validate=True)
     except ValueError:
         return None
-    return np.frombuffer(data, dtype=np.uint8) if len(data) == HASHES else None
+    return np.frombuffer(data, dtype=np.uint8, count=HASHES) if len(data) == HASHES + DIGEST else None
+
+
+def _digest(words: Sequence[str], size: int) -> bytes:
+    return blake2b("\n".join(words).encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
 def _shingles(words: Sequence[str]) -> Hashes:
