@@ -30,7 +30,7 @@ from include.lore.types import Document, Message, Usage
 __all__ = ["Draft", "Suggestions", "suggest", "suggestions_yaml"]
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-FEWEST_CHARACTERS = 200
+FEWEST_CHARACTERS = 80
 """A shorter document is hardly about anything that people ask."""
 LONGEST_TEXT = 12_000
 CALLS_FOR_A_DRAFT = 2
