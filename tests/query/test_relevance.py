@@ -36,6 +36,7 @@ def test_a_passage_counts_by_meaning_or_by_words(text: str, cosine: float | None
 def test_one_passage_is_enough_and_none_is_none() -> None:
     far, near = hit("The API of bananas.", 0.1), hit("Settings.", 0.6)
     assert irrelevant(QUESTION, [far, far])
+    assert irrelevant(QUESTION, [far, far], last_word=False)
     assert not irrelevant(QUESTION, [far, near])
     assert irrelevant(QUESTION, [])
 
@@ -45,6 +46,7 @@ def test_a_name_that_nothing_mentions_is_not_answered_however_near_the_passages_
     question = "How do I enable the GraphQL endpoint of the dashboard?"
     assert irrelevant(question, [near])
     assert not irrelevant(question, [near], [near, hit("GraphQL is served by another port.", 0.1)])
+    assert not irrelevant(question, [near], last_word=False)
     assert not irrelevant("How do I enable the endpoint of the dashboard?", [near])
 
 

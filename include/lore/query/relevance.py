@@ -22,7 +22,7 @@ __all__ = ["irrelevant", "unmentioned"]
 
 FLOOR = 0.55
 FLOOR_OTHERWISE = 0.40
-"""For questions that are not told in English sentences."""
+"""For questions that are not told in English sentences, and where a language model has the last word."""
 COVERAGE_WEIGHT = 0.25
 COVERAGE_ENOUGH = 0.75
 """With this share of the question's words in one passage no cosine can make it irrelevant: it may name a flag or an
@@ -39,15 +39,19 @@ _SENTENCE_START = re.compile(r"(?:^|[.?!:\n]|\s[-–—])[\s\"'`“‘(\[]*$")
 _NO_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
 
-def irrelevant(question: str, passages: Sequence[Hit], candidates: Sequence[Hit] = ()) -> bool:
+def irrelevant(
+    question: str, passages: Sequence[Hit], candidates: Sequence[Hit] = (), *, last_word: bool = True
+) -> bool:
     """True when no passage speaks for itself, by meaning or by words (compared as stems). No passages: True.
 
-    `candidates` are all hits of the search, of which `passages` are the best; by default there were no others.
+    `candidates` are all hits of the search, of which `passages` are the best; by default there were no others. Without
+    the `last_word`, because a language model reads the passages after this, only what is far off is irrelevant: people
+    name their own company and machines, which no page mentions.
     """
-    if unmentioned(question, candidates or passages):
+    if last_word and unmentioned(question, candidates or passages):
         return True
     wanted = set(content_words(question))
-    floor = FLOOR if _in_sentences(question) else FLOOR_OTHERWISE
+    floor = FLOOR if last_word and _in_sentences(question) else FLOOR_OTHERWISE
     return not any(_is_kin(hit, wanted, floor) for hit in passages)
 
 

@@ -47,8 +47,8 @@ class Writing:
             yield from self._small_talk(run, self._writer)
         elif not run.sources and run.index.count().chunks == 0:
             yield from _not_found(run, answering.EMPTY_INDEX)
-        elif irrelevant(run.plan.question, run.passages, run.candidates):
-            absent = ", ".join(unmentioned(run.plan.question, run.candidates))
+        elif irrelevant(run.plan.question, run.passages, run.candidates, last_word=self._writer is None):
+            absent = ", ".join(unmentioned(run.plan.question, run.candidates)) if self._writer is None else ""
             mentions = f"mentions {absent}" if absent else "has to do with the question"
             run.notes.append(f"Nothing that was found {mentions}.")
             yield from _not_found(run, answering.NOTHING_FOUND)
