@@ -12,9 +12,8 @@ from include.lore.errors import ConfigurationError, LoreError
 from include.lore.evaluation.assess_judge import Judge, Judgement
 from include.lore.evaluation.assessment import QuestionResult
 from include.lore.evaluation.compare_index import total
-from include.lore.evaluation.gate import ranking_of
 from include.lore.evaluation.locate import LocatedQuestion
-from include.lore.evaluation.metrics import ndcg_at, recall_at, reciprocal_rank_at
+from include.lore.evaluation.page_scores import score_pages
 from include.lore.evaluation.questions import JudgedQuestion
 from include.lore.evaluation.retrieval import Search
 from include.lore.query.events import Answered, Delta
@@ -62,8 +61,8 @@ class Asker:
         started = perf_counter()
         hits = self.search(question.asked(), self.limit)
         search_seconds = perf_counter() - started
-        ranking = ranking_of(hits, located)
         wanted = {**{page: question.pages[page] for page in located.missing}, **located.relevance}
+        pages = score_pages(hits, located, wanted)
         answer, first, seconds = _answered(self.pipeline, question.asked())
         judgement = self._judged(question, answer)
         written, judged = answer.trace.usage, judgement.usage
@@ -83,10 +82,10 @@ class Asker:
             seconds=seconds,
             first_token_seconds=first,
             search_seconds=search_seconds,
-            ndcg=ndcg_at(10, ranking, wanted) if there else None,
-            recall=recall_at(len(ranking), ranking, wanted) if there else None,
-            reciprocal_rank=reciprocal_rank_at(10, ranking, wanted) if there else None,
-            rank=next((rank for rank, page in enumerate(ranking, start=1) if page in wanted), None),
+            ndcg=pages.ndcg if there else None,
+            recall=pages.recall if there else None,
+            reciprocal_rank=pages.reciprocal_rank if there else None,
+            rank=pages.rank,
             context_recall=_share(wanted, given) if there else None,
             citation_precision=_share(cited, wanted) if there and cited else None,
             citation_recall=_share(wanted, cited) if there else None,

@@ -12,9 +12,9 @@ from include.lore.evaluation.bootstrap import paired_bootstrap
 from include.lore.evaluation.compare_answers import answer_alone, answer_from, figures_of
 from include.lore.evaluation.compare_index import Built
 from include.lore.evaluation.comparison import AnswerOutcome, PairScore, Retrieval, SearchOutcome
-from include.lore.evaluation.gate import ranking_of
 from include.lore.evaluation.locate import LocatedQuestion, LocatedSet
-from include.lore.evaluation.metrics import ndcg_at, percentile, recall_at, reciprocal_rank_at
+from include.lore.evaluation.metrics import percentile
+from include.lore.evaluation.page_scores import score_pages
 from include.lore.evaluation.retrieval import Search, Stage, stage_search
 from include.lore.protocols import ChatModel, Embedder, Reranker
 from include.lore.query.pipeline import Deadlines, Pipeline
@@ -130,12 +130,12 @@ def _outcome(search: Search, question: LocatedQuestion, settings: Settings) -> S
     started = perf_counter()
     hits = search(question.question.asked(), settings.retrieve_limit)
     seconds = perf_counter() - started
-    ranking = ranking_of(hits, question)
+    pages = score_pages(hits, question)
     return SearchOutcome(
-        ndcg=ndcg_at(10, ranking, question.relevance),
-        recall=recall_at(10, ranking, question.relevance),
-        reciprocal_rank=reciprocal_rank_at(10, ranking, question.relevance),
-        rank=next((rank for rank, page in enumerate(ranking, start=1) if page in question.relevance), None),
+        ndcg=pages.ndcg,
+        recall=pages.recall_at_10,
+        reciprocal_rank=pages.reciprocal_rank,
+        rank=pages.rank,
         context_tokens=sum(estimate_tokens(hit.chunk.given_text) for hit in hits[: settings.rerank_limit]),
         seconds=seconds,
     )

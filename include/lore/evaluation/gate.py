@@ -30,9 +30,8 @@ docs/gate.md has the error rates that were measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from statistics import NormalDist, fmean
 from time import perf_counter
 from typing import Literal, TypeAlias
@@ -40,12 +39,12 @@ from typing import Literal, TypeAlias
 from include.lore.errors import ConfigurationError, LoreError
 from include.lore.evaluation.bootstrap import Bounds, paired_bootstrap
 from include.lore.evaluation.locate import LocatedQuestion, LocatedSet
-from include.lore.evaluation.metrics import ndcg_at, percentile, recall_at, reciprocal_rank_at
-from include.lore.evaluation.retrieval import Search, pages_in
+from include.lore.evaluation.metrics import percentile
+from include.lore.evaluation.page_scores import PageScores, score_pages
+from include.lore.evaluation.retrieval import Search
 from include.lore.evaluation.verdict import Decision, Figures, LeftOut, Outcome, Verdict
-from include.lore.types import Hit
 
-__all__ = ["judge", "ranking_of"]
+__all__ = ["judge"]
 
 Side: TypeAlias = Literal["live", "candidate"]
 SIDES: tuple[Side, Side] = ("live", "candidate")
@@ -146,11 +145,7 @@ def _needed(bounds: Bounds, margin: float, confidence: float, asked: int) -> int
 class _Result:
     """One question on one side."""
 
-    ndcg: float
-    reciprocal_rank: float
-    recall: float
-    rank: int | None
-    ranking: tuple[str, ...]
+    pages: PageScores
     seconds: float
 
 
@@ -167,27 +162,7 @@ def _ask(side: Side, search: Search, question: LocatedQuestion, limit: int) -> _
             retryable=error.retryable,
         ) from error
     seconds = perf_counter() - started
-    ranking = ranking_of(hits, question)
-    return _Result(
-        ndcg=ndcg_at(10, ranking, question.relevance),
-        reciprocal_rank=reciprocal_rank_at(10, ranking, question.relevance),
-        recall=recall_at(len(ranking), ranking, question.relevance),
-        rank=next((rank for rank, page in enumerate(ranking, start=1) if page in question.relevance), None),
-        ranking=tuple(ranking),
-        seconds=seconds,
-    )
-
-
-def ranking_of(hits: Sequence[Hit], question: LocatedQuestion) -> list[str]:
-    """The pages where their best chunks rank; neighbours of equal score go by their ids, so that the order in which an
-    index happens to hold them is no difference (as in trec_eval).
-    """
-    ordered: Iterable[Hit] = (
-        hit
-        for _, equal in groupby(hits, key=lambda hit: hit.score)
-        for hit in sorted(equal, key=lambda hit: hit.chunk.document_id)
-    )
-    return list(dict.fromkeys(question.same_page.get(page, page) for page in pages_in(ordered)))
+    return _Result(score_pages(hits, question), seconds)
 
 
 def _outcome(question: LocatedQuestion, live: _Result, candidate: _Result) -> Outcome:
@@ -196,11 +171,11 @@ def _outcome(question: LocatedQuestion, live: _Result, candidate: _Result) -> Ou
         id=judged.id,
         question=judged.text,
         pages=tuple(judged.pages),
-        live=live.ndcg,
-        candidate=candidate.ndcg,
-        live_rank=live.rank,
-        candidate_rank=candidate.rank,
-        kept=_kept(live.ranking[:10], candidate.ranking[:10]),
+        live=live.pages.ndcg,
+        candidate=candidate.pages.ndcg,
+        live_rank=live.pages.rank,
+        candidate_rank=candidate.pages.rank,
+        kept=_kept(live.pages.ranking[:10], candidate.pages.ranking[:10]),
     )
 
 
@@ -210,9 +185,9 @@ def _kept(live: Sequence[str], candidate: Sequence[str]) -> float:
 
 def _figures(results: Sequence[_Result]) -> Figures:
     return Figures(
-        ndcg_at_10=fmean(result.ndcg for result in results),
-        mrr_at_10=fmean(result.reciprocal_rank for result in results),
-        recall=fmean(result.recall for result in results),
-        pages_retrieved=fmean(len(result.ranking) for result in results),
+        ndcg_at_10=fmean(result.pages.ndcg for result in results),
+        mrr_at_10=fmean(result.pages.reciprocal_rank for result in results),
+        recall=fmean(result.pages.recall for result in results),
+        pages_retrieved=fmean(len(result.pages.ranking) for result in results),
         ms_p50=1000 * percentile([result.seconds for result in results], 0.5),
     )
