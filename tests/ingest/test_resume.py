@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from include.lore.errors import ConversionError, SourceError
+from include.lore.errors import ConversionError, SourceError, StoreError
 from include.lore.ingest.redact import Redactor
 from include.lore.ingest.report import ShardReport
 from include.lore.ingest.split import MarkdownSplitter
@@ -137,10 +139,67 @@ def otherwise_redacted(house: House, source: Cursored) -> None:
     house.sync(source, redactor=Redactor("secrets+contacts")).run()
 
 
-def much_later(house: House, source: Cursored) -> None:
+def tampered(house: House, source: Cursored, **values: object) -> None:
     for path in house.files("progress-*.json"):
-        values = json.loads(path.read_text())
-        path.write_text(json.dumps(values | {"begun": time.time() - 4 * 24 * 3600}))
+        path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+    house.sync(source).run()
+
+
+def much_later(house: House, source: Cursored) -> None:
+    tampered(house, source, begun=time.time() - 4 * 24 * 3600)
+
+
+def after_a_clock_ran_ahead(house: House, source: Cursored) -> None:
+    tampered(house, source, begun=time.time() + 4 * 24 * 3600)
+
+
+def with_files_elsewhere(house: House, source: Cursored) -> None:
+    elsewhere = house.staging.parent / "piece-00000-000.jsonl.gz"
+    elsewhere.write_bytes(house.files("piece-*.gz")[0].read_bytes())
+    tampered(house, source, files=["../../../../piece-00000-000.jsonl.gz"])
+    elsewhere.unlink()
+
+
+def with_files_at_the_root(house: House, source: Cursored) -> None:
+    elsewhere = house.staging.parent / "elsewhere.gz"
+    house.files("piece-*.gz")[0].rename(elsewhere)
+    tampered(house, source, files=[str(elsewhere)])
+    elsewhere.unlink()
+
+
+def with_another_kind_of_time(house: House, source: Cursored) -> None:
+    tampered(house, source, begun="yesterday", number=None)
+
+
+def with_another_kind_of_cursor(house: House, source: Cursored) -> None:
+    tampered(house, source, cursor=7)
+
+
+def with_what_a_later_release_adds(house: House, source: Cursored) -> None:
+    tampered(house, source, depth=7)
+
+
+def with_what_is_not_hashable(house: House, source: Cursored) -> None:
+    tampered(house, source, deleted=[{}])
+
+
+def with_json_without_an_end(house: House, source: Cursored) -> None:
+    for path in house.files("progress-*.json"):
+        path.write_text("[" * 200_000)
+    house.sync(source).run()
+
+
+def with_another_json(house: House, source: Cursored) -> None:
+    for path in house.files("progress-*.json"):
+        path.write_text('["failures"]')
+    house.sync(source).run()
+
+
+def of_another_source(house: House, source: Cursored) -> None:
+    shutil.rmtree(house.staging / "fake")
+    house.kill(replace(source, id="other"))
+    (house.staging / "other").rename(house.staging / "fake")
+    source.reads.pop()
     house.sync(source).run()
 
 
@@ -155,7 +214,21 @@ def with_a_missing_shard(house: House, source: Cursored) -> None:
     house.sync(source).run()
 
 
-@pytest.mark.parametrize("go_on", [redeclared, otherwise_redacted, much_later, with_a_cut_shard, with_a_missing_shard])
+def with_a_shard_of_something_else(house: House, source: Cursored) -> None:
+    for path in house.files("piece-*.gz"):
+        path.write_bytes(gzip.compress(b'{"updated_at": 7}'))
+    house.sync(source).run()
+
+
+@pytest.mark.parametrize(
+    "go_on",
+    [
+        redeclared, otherwise_redacted, much_later, after_a_clock_ran_ahead, with_a_cut_shard, with_a_missing_shard,
+        with_a_shard_of_something_else, with_files_elsewhere, with_files_at_the_root, with_another_kind_of_time,
+        with_another_kind_of_cursor, with_what_a_later_release_adds, with_what_is_not_hashable,
+        with_json_without_an_end, with_another_json, of_another_source,
+    ],
+)  # fmt: skip
 def test_what_is_no_more_or_broken_is_read_again_from_the_start(
     house: House, source: Cursored, go_on: Callable[[House, Cursored], None]
 ) -> None:
@@ -285,3 +358,14 @@ def test_a_process_that_was_killed_for_good_while_it_read(tmp_path):
         output, _ = process.communicate("\n" * 9, timeout=60)
     assert output.startswith("since 3\nstaged 4\n")
     assert "300 new" in output
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "[" * 200_000, '{"failures": []}', '{"failures": [{"id": 1}]}'])
+def test_a_manifest_of_another_release_or_none_says_to_run_again(house, source, text):
+    """As where Lore is updated between two tasks of a run."""
+    sync = house.sync(source)
+    extraction = sync.extract("scheduled__1")
+    Path(extraction).write_text(text)
+    with pytest.raises(StoreError, match="cannot be read") as caught:
+        sync.shards(extraction)
+    assert "Run the sync again" in caught.value.remedy

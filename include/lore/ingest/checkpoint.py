@@ -7,11 +7,14 @@ it is as good before that: the files are taken over, and the source is read from
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from upath import UPath
 
@@ -23,6 +26,8 @@ __all__ = ["Checkpoint", "Checkpoints", "origin_of"]
 
 RESUME_SECONDS = 3 * 24 * 3600
 """What was read longer ago is read again: over a weekend a run may wait for a person."""
+FILE = re.compile(r"(?:shard|piece)-[0-9-]{1,40}\.jsonl\.gz")
+"""The names of what lies beside a checkpoint; it can point to nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +47,11 @@ class Checkpoint:
     number: int = 0
 
 
-def origin_of(since: Cursor | None, recipe: str, declared: str, synced_at: datetime | None) -> str:
-    """What must be equal for one run to go on from where another was cut: the start, how documents are made, what the
-    declaration says, and that no sync of the source came to an end in between.
+def origin_of(source_id: str, since: Cursor | None, recipe: str, declared: str, synced_at: datetime | None) -> str:
+    """What must be equal for one run to go on from where another was cut: the source, the start, how documents are
+    made, what the declaration says, and that no sync of the source came to an end in between.
     """
-    values = (since, recipe, declared, synced_at.isoformat() if synced_at else None)
+    values = (source_id, since, recipe, declared, synced_at.isoformat() if synced_at else None)
     return sha256(json.dumps(values).encode()).hexdigest()
 
 
@@ -101,8 +106,8 @@ class Checkpoints:
     def _candidates(self) -> list[tuple[UPath, Checkpoint]]:
         """What may be gone on from, the latest first."""
         found = [(folder, newest) for folder in self._staging.killed() if (newest := _newest(folder))]
-        oldest = time.time() - RESUME_SECONDS
-        fitting = [one for one in found if one[1].origin == self._origin and one[1].begun >= oldest]
+        now = time.time()  # which may have been later by a wrong clock
+        fitting = [one for one in found if one[1].origin == self._origin and abs(now - one[1].begun) <= RESUME_SECONDS]
         return sorted(fitting, key=lambda one: (one[1].begun, one[1].number), reverse=True)
 
 
@@ -110,11 +115,19 @@ def _newest(folder: UPath) -> Checkpoint | None:
     """The newest checkpoint of a try that is whole."""
     found: list[Checkpoint] = []
     for turn in (0, 1):
-        try:
-            values = load_json(str(folder / f"progress-{turn}.json"))
-            values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
-            values["files"], values["deleted"] = tuple(values["files"]), tuple(values["deleted"])
-            found.append(Checkpoint(**values))
-        except (StoreError, KeyError, TypeError):
-            continue
+        with suppress(StoreError):
+            found.append(load_json(str(folder / f"progress-{turn}.json"), _checkpoint))
     return max(found, key=lambda one: one.number, default=None)
+
+
+def _checkpoint(values: dict[str, Any]) -> Checkpoint:
+    """What a file says; raises ValueError, KeyError or TypeError for what this Lore does not write."""
+    values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
+    values["files"], values["deleted"] = tuple(values["files"]), tuple(values["deleted"])
+    checkpoint = Checkpoint(**values)
+    texts = [checkpoint.origin, checkpoint.cursor, *checkpoint.files, *checkpoint.deleted]
+    for failure in checkpoint.failures:
+        texts += (failure.document_id, failure.reason)
+    if not all(isinstance(text, str) for text in texts) or not all(map(FILE.fullmatch, checkpoint.files)):
+        raise ValueError("another text or name of a file")
+    return replace(checkpoint, begun=float(checkpoint.begun), number=int(checkpoint.number))

@@ -14,12 +14,12 @@ import gzip
 import json
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 from uuid import uuid4
 
 from upath import UPath
@@ -36,6 +36,8 @@ STALE_SECONDS = 7 * 24 * 3600
 MANIFEST = "manifest.json"
 WHOLE_RUN = "whole-run"
 ATTEMPT = "try-"
+MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What reading JSON raises that is none, that is nested without end, or that has other values than it should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +172,8 @@ class Staging:
 
     @staticmethod
     def read(path: str) -> Manifest:
-        """The manifest at a path. Raises StoreError when it is gone or cut off."""
-        values = load_json(path)
-        values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
-        for name in ("shards", "held", "existing", "deleted"):
-            values[name] = None if values[name] is None else tuple(values[name])
-        return Manifest(**values)
+        """The manifest at a path. Raises StoreError when it is gone, cut off, or of another Lore."""
+        return load_json(path, _manifest)
 
     @staticmethod
     def manifest_of(shard: str) -> Manifest:
@@ -192,7 +190,7 @@ class Staging:
                     yield _decode(json.loads(line))
                 if not line:
                     raise EOFError("a shard is never empty")
-        except (OSError, EOFError, ValueError, TypeError, KeyError, zlib.error) as error:
+        except (OSError, EOFError, zlib.error, *MALFORMED) as error:
             raise _broken(shard, error) from None
 
 
@@ -281,13 +279,24 @@ def _decode(values: dict[str, Any]) -> Document:
     return Document(**values)
 
 
-def load_json(path: str) -> dict[str, Any]:
-    """What a file holds. Raises StoreError when it is gone or cut off."""
+def _manifest(values: dict[str, Any]) -> Manifest:
+    values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
+    for name in ("shards", "held", "existing", "deleted"):
+        values[name] = None if values[name] is None else tuple(values[name])
+    return Manifest(**values)
+
+
+Made = TypeVar("Made")
+
+
+def load_json(path: str, make: Callable[[dict[str, Any]], Made]) -> Made:
+    """What is made of the values in a file. Raises StoreError when it is gone, cut off, or holds others than `make`
+    takes, which says so by ValueError, KeyError, TypeError or OverflowError.
+    """
     try:
-        values = json.loads(UPath(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return make(json.loads(UPath(path).read_text(encoding="utf-8")))
+    except (OSError, *MALFORMED) as error:
         raise _broken(path, error) from None
-    return cast("dict[str, Any]", values)
 
 
 def _broken(path: str, error: Exception) -> StoreError:
