@@ -19,6 +19,7 @@ from include.lore.records.records import Records
 from tests.conftest import ROOT
 from tests.records.answers import full_answer, small_answer
 from tests.records.conftest import unredacted
+from tests.servers.postgres import Postgres
 
 ADD_FOR_EVER = """
 import sys
@@ -163,6 +164,19 @@ def test_a_locked_database_can_be_tried_again(tmp_path: Path) -> None:
         other.execute("ROLLBACK")
         records.add(full_answer())
         other.close()
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_server_that_refuses_everything_can_be_tried_again(postgres_server: Postgres) -> None:
+    with Records.open(postgres_server.database(), unredacted) as records:
+        with records.engine.begin() as connection:
+            connection.execute(text("ALTER TABLE lore_calls RENAME TO elsewhere"))
+        with pytest.raises(RecordsError) as wrong:
+            records.add(full_answer())
+        assert wrong.value.retryable
+        with records.engine.begin() as connection:
+            connection.execute(text("ALTER TABLE elsewhere RENAME TO lore_calls"))
+        records.add(full_answer())
 
 
 def test_a_server_that_is_not_there() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from include.lore.errors import ConfigurationError, RecordsError
 from include.lore.records.otel import TraceSink, check_endpoint
-from include.lore.records.recorder import QueuedRecorder
+from include.lore.records.recorder import Finished, QueuedRecorder
 from include.lore.types import Answer, Plan, Trace, Usage
 from tests.records.answers import MARCH, full_answer, small_answer
 from tests.records.conftest import unredacted
@@ -21,7 +21,7 @@ BEGIN = int(MARCH.timestamp()) * 10**9
 def sent(answer: Answer, *, content: bool = False, redact: object = unredacted) -> Collector:
     with Collector() as collector:
         sink = TraceSink(collector.base_url, content=content, redact=redact)  # type: ignore[arg-type]
-        sink.add(answer, MARCH)
+        sink.add_all([Finished(answer, MARCH)])
         sink.close()
     return collector
 
@@ -80,7 +80,9 @@ def test_texts_are_sent_only_if_asked_for_and_redacted() -> None:
 
 def test_a_path_that_is_given_is_kept() -> None:
     with Collector() as collector:
-        TraceSink(f"{collector.base_url}/otlp/v1/traces", content=False, redact=unredacted).add(full_answer(), MARCH)
+        TraceSink(f"{collector.base_url}/otlp/v1/traces", content=False, redact=unredacted).add_all(
+            [Finished(full_answer(), MARCH)]
+        )
     assert collector.paths == ["/otlp/v1/traces"]
 
 
@@ -95,7 +97,7 @@ def test_a_collector_that_refuses_is_tried_again(caplog: pytest.LogCaptureFixtur
         assert recorder.flush(timeout=30)
         recorder.close()
     names = [attributes(span)["lore.answer.id"] for span in collector.spans]
-    assert names == ["id-0", "id-1", "id-2"]
+    assert sorted(names) == ["id-0", "id-1", "id-2"]
     assert "Answers are written to the traces again." in caplog.messages
 
 
@@ -103,8 +105,8 @@ def test_a_collector_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
     with Collector(refusals=1, status=404) as collector:
         sink = TraceSink(collector.base_url, content=False, redact=unredacted)
         with pytest.raises(RecordsError, match=r"collector.*404") as away:
-            sink.add(full_answer(), MARCH)
-        sink.add(full_answer(), MARCH)
+            sink.add_all([Finished(full_answer(), MARCH)])
+        sink.add_all([Finished(full_answer(), MARCH)])
     assert away.value.retryable
     assert caplog.messages == []  # the exporter's own words are in the error
 

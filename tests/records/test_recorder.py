@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from include.lore.errors import ConfigurationError, RecordsError
-from include.lore.records.recorder import QueuedRecorder, Recorders
+from include.lore.records.recorder import Finished, QueuedRecorder
+from include.lore.records.recorders import Recorders
 from include.lore.records.records import Records
-from include.lore.types import Answer
 from tests.conftest import ROOT
 from tests.records.answers import full_answer, small_answer
 from tests.records.conftest import unredacted
@@ -36,6 +36,24 @@ if len(sys.argv) > 2:
     raise SystemExit(3)
 """
 
+RECORD_AND_FORK = """
+import os, sys
+from functools import partial
+from include.lore.records.recorder import QueuedRecorder
+from include.lore.records.records import Records
+from tests.records.answers import full_answer
+recorder = QueuedRecorder(partial(Records.open, sys.argv[1], str), "the records")
+recorder.record(full_answer("parent-1"))
+assert recorder.flush(30)
+if child := os.fork():
+    recorder.record(full_answer("parent-2"))
+    _, status = os.waitpid(child, 0)
+    raise SystemExit(status)
+recorder.record(full_answer("child"))
+recorder.close(30)
+os._exit(recorder.dropped)
+"""
+
 
 class FailingRecords:
     """The records of a database that may be away, for all or for one answer, or slow."""
@@ -44,20 +62,21 @@ class FailingRecords:
         self.error: Exception | None = None
         self.untidy: Exception | None = None
         self.poison = ""
+        self.refusal: Exception = ValueError("poison")
         self.gate = threading.Event()
         self.gate.set()
         self.failures = 0
         self.failed = threading.Event()
         self._records = records
 
-    def add(self, answer: Answer, asked_at: datetime) -> str:
+    def add_all(self, answers: Sequence[Finished]) -> list[str]:
         self.gate.wait()
-        error = self.error or (ValueError("poison") if answer.id == self.poison else None)
+        error = self.error or (self.refusal if self.poison in [one.answer.id for one in answers] else None)
         if error:
             self.failures += 1
             self.failed.set()
             raise error
-        return self._records.add(answer, asked_at)
+        return self._records.add_all(answers)
 
     def tidy(self) -> bool:
         if self.untidy:
@@ -186,6 +205,78 @@ def test_records_that_never_open_are_given_up(error: Exception, caplog: pytest.L
             recorder.record(small_answer("more"))
     assert recorder.dropped == 11
     assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+
+
+@pytest.mark.parametrize("tries", [1, 3])
+def test_a_database_that_is_away_for_a_moment_at_the_end_gets_all(
+    records: Records, failing: FailingRecords, tries: int
+) -> None:
+    class Away(FailingRecords):
+        def add_all(self, answers: Sequence[Finished]) -> list[str]:
+            self.error = AWAY if self.failures < tries else None
+            return super().add_all(answers)
+
+    away = Away(records)
+    away.gate.clear()
+    recorder = QueuedRecorder(lambda: away, "the records")  # type: ignore[arg-type, return-value]
+    for number in range(5):
+        recorder.record(small_answer(f"id-{number}"))
+    closing = threading.Thread(target=recorder.close)
+    closing.start()
+    while recorder._closing is False:
+        pass
+    away.gate.set()
+    closing.join(30)
+    assert recorder.dropped == 0
+    assert len(records.latest(9)) == 5
+
+
+def test_the_end_lasts_as_long_as_answers_are_written() -> None:
+    written: list[str] = []
+
+    class Slow:
+        def add_all(self, answers: Sequence[Finished]) -> None:
+            threading.Event().wait(0.1)
+            written.extend(one.answer.id for one in answers)
+
+        def tidy(self) -> bool:
+            return False
+
+        def close(self) -> None:
+            pass
+
+    recorder = QueuedRecorder(Slow, "the records")
+    for number in range(200):
+        recorder.record(small_answer(f"id-{number:03}"))
+    recorder.close(timeout=0.8)
+    assert recorder.dropped == 0
+    assert len(written) == 200
+
+
+def test_an_answer_that_the_database_never_takes_is_dropped_in_the_end(
+    records: Records, failing: FailingRecords, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing.poison, failing.refusal = "poison", RecordsError("It takes too long.", retryable=True)
+    with recording(lambda: failing) as recorder:
+        recorder.record(small_answer("poison"))
+        for number in range(200):
+            recorder.record(small_answer(f"id-{number:03}"))
+            assert failing.failed.wait(10)  # it has been tried, and waits behind the others from now on
+            if recorder.dropped:
+                break
+            while f"id-{number:03}" not in {one.id for one in records.latest(1000)}:
+                time.sleep(0.001)
+        assert recorder.flush(timeout=30)
+    assert recorder.dropped == 1
+    assert not [one for one in records.latest(1000) if one.id == "poison"]
+    assert "An answer was not written to the records: It takes too long." in caplog.messages
+
+
+def test_a_process_that_was_forked_writes_its_own(url: str) -> None:
+    done = subprocess.run([sys.executable, "-c", RECORD_AND_FORK, url], cwd=ROOT, timeout=60)
+    assert done.returncode == 0
+    with Records.open(url, unredacted) as records:
+        assert {one.id for one in records.latest(9)} == {"parent-1", "parent-2", "child"}
 
 
 def test_one_answer_that_cannot_be_stored_does_not_hold_up_the_others(

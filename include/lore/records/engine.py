@@ -174,7 +174,7 @@ def insert_for(engine: Engine) -> Any:
 def explained(what: str) -> Iterator[None]:
     """Turn the errors of the database inside the block into RecordsError; `what` was to be done.
 
-    What can pass by itself (no connection, locked, disk full) is retryable.
+    Retryable is what can pass (no connection, locked, disk full) or be mended beside us (a permission, a lost table).
     """
     from sqlalchemy import exc
 
@@ -183,13 +183,19 @@ def explained(what: str) -> Iterator[None]:
     except (exc.OperationalError, exc.InterfaceError, exc.TimeoutError) as error:
         raise RecordsError(f"The records could not be {what}: {_reason(error)}.", retryable=True) from error
     except exc.DBAPIError as error:
-        lost = error.connection_invalidated
-        raise RecordsError(f"The records could not be {what}: {_reason(error)}.", retryable=lost) from error
+        again = error.connection_invalidated or _may_be_mended(error.orig)
+        raise RecordsError(f"The records could not be {what}: {_reason(error)}.", retryable=again) from error
     except sqlite3.Error as error:  # while a connection was set up, which SQLAlchemy does not translate
         again = isinstance(error, sqlite3.OperationalError)
         raise RecordsError(f"The records could not be {what}: {_reason(error)}.", retryable=again) from error
     except exc.SQLAlchemyError as error:
         raise RecordsError(f"The records could not be {what}: {type(error).__name__}.") from error
+
+
+def _may_be_mended(error: BaseException | None) -> bool:
+    """Whether PostgreSQL refuses everybody, not what was to be stored: it is a read-only stand-by, lacks a table …"""
+    state = getattr(error, "sqlstate", None) or ""
+    return state.startswith(("0A", "25", "42"))  # a stand-by begins no transaction that writes (0A) or writes in none
 
 
 def _reason(error: Any) -> str:

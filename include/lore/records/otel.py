@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from include.lore.errors import ConfigurationError, MissingPackageError, RecordsError
 from include.lore.records.clean import Redact, storable_answer
+from include.lore.records.recorder import Finished
 from include.lore.types import Answer, Trace, Usage
 
 if TYPE_CHECKING:
@@ -65,15 +66,17 @@ class TraceSink:
         self._content = content
         self._redact = redact
 
-    def add(self, answer: Answer, asked_at: datetime) -> None:
-        """Send one answer's trace. Raises RecordsError."""
+    def add_all(self, answers: Sequence[Finished]) -> None:
+        """Send the answers' traces in one request. Raises RecordsError."""
         from opentelemetry.sdk.trace.export import SpanExportResult
 
-        spans = self._spans(storable_answer(answer, self._redact), asked_at)
+        spans = [
+            span for one in answers for span in self._spans(storable_answer(one.answer, self._redact), one.asked_at)
+        ]
         with self._heard:
             result = self._exporter.export(spans)
         if result is not SpanExportResult.SUCCESS:
-            raise RecordsError(f"The collector of traces did not take one. {self._heard.said}", retryable=True)
+            raise RecordsError(f"The collector of traces did not take them. {self._heard.said}", retryable=True)
 
     def tidy(self) -> bool:
         """Nothing is kept here."""

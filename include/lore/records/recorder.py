@@ -1,40 +1,58 @@
 """What stands between answering and the places where answers are kept: a queue that never makes an answer wait.
 
-One thread writes. A place that is away is tried again, less and less often, while answers wait in the queue; when
-the queue is full, further ones are dropped, counted, and said in the log. What is still waiting when the process ends
-is written then, for a few seconds at most.
+One thread writes, many answers at a time. A place that is away is tried again, less and less often, while answers wait
+in the queue; when the queue is full, further ones are dropped, counted, and said in the log. What is still waiting when
+the process ends is written then, for as long as the place takes answers.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import islice
 from time import monotonic
 from typing import Protocol
+from weakref import ref
 
 from include.lore.errors import LoreError, RecordsError
-from include.lore.protocols import Recorder
 from include.lore.types import Answer
 
-__all__ = ["ClosingRecorder", "QueuedRecorder", "Recorders", "Sink"]
+__all__ = ["EXIT_SECONDS", "Finished", "QueuedRecorder", "Sink"]
 
 log = logging.getLogger(__name__)
 
 CAPACITY = 500
+BATCH = 16
 EXIT_SECONDS = 10.0
+EXIT_PAUSE = 0.1
+EXIT_TRIES = 4
+"""How often a place that fails while the process ends is tried; 0.2, 0.4 and 0.8 seconds lie between."""
 LONGEST_PAUSE = 60.0
+MAX_TRIES = 5
+"""An answer that failed so often right after another one was written is what is wrong, not the place."""
 TIDYING_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An answer, and when its question was asked."""
+
+    answer: Answer
+    asked_at: datetime
 
 
 class Sink(Protocol):
     """Where answers are kept. One thread opens, calls and closes it; what it raises is retried if it says so."""
 
-    def add(self, answer: Answer, asked_at: datetime) -> object:
-        """Keep an answer. Raises LoreError."""
+    def add_all(self, answers: Sequence[Finished]) -> object:
+        """Keep all of the answers, or none and raise LoreError. One that is kept already changes nothing."""
         ...
 
     def tidy(self) -> bool:
@@ -44,6 +62,23 @@ class Sink(Protocol):
     def close(self) -> None:
         """No more answers come."""
         ...
+
+
+def _renew(reference: ref[QueuedRecorder]) -> None:
+    """A process that was forked has neither the thread nor a right to the connection, which it must not close either;
+    what waited is written by the other process.
+    """
+    if recorder := reference():
+        recorder._inherited.append(recorder._sink)
+        recorder._begin()
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """`tries` counts those that failed although the one before them, of another answer, did not."""
+
+    finished: Finished
+    tries: int = 0
 
 
 class QueuedRecorder:
@@ -63,17 +98,26 @@ class QueuedRecorder:
         self._name = name
         self._capacity = capacity
         self._first_pause = first_pause
+        self.dropped = 0
+        """How many answers were not kept."""
+        self._inherited: list[Sink | None] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be as new."""
         self._pause = 0.0  # after a failure: how long until the next try
-        self._waiting: deque[tuple[Answer, datetime]] = deque()
+        self._batch = BATCH  # after a failure 1, so that one answer is known to be the reason, and then twice as many
+        self._waiting: deque[_Waiting] = deque()
+        self._written = 0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._sink: Sink | None = None
         self._tidy_at = 0.0
         self._closing = False
+        self._exit_tries = 0
+        self._tried = 0
         self._off = False
         self._refused = 0
-        self.dropped = 0
-        """How many answers were not kept."""
 
     def record(self, answer: Answer) -> None:
         """Take a finished answer. Returns at once and never raises."""
@@ -83,7 +127,7 @@ class QueuedRecorder:
                 if self._off or self._closing or len(self._waiting) >= self._capacity:
                     self._refuse()
                     return
-                self._waiting.append((answer, asked_at))
+                self._waiting.append(_Waiting(Finished(answer, asked_at)))
                 self._start()
                 self._changed.notify_all()
         except Exception:
@@ -95,28 +139,38 @@ class QueuedRecorder:
             return self._changed.wait_for(lambda: not self._waiting, timeout)
 
     def close(self, timeout: float = EXIT_SECONDS) -> None:
-        """Write what is waiting, for so many seconds at most, and stop. Further answers are dropped."""
+        """Write what is waiting, and stop. Further answers are dropped, and so is what waits when for so many seconds
+        none could be written.
+        """
         atexit.unregister(self.close)
         with self._changed:
             self._closing = True
             self._changed.notify_all()
+            while self._waiting and not self._off:
+                if not self._moves_on(timeout):
+                    self._off = True
+                    self.dropped += (n := len(self._waiting))
+                    log.error("The process ended before all was written to %s; answers lost: %d.", self._name, n)
+                    return
             thread = self._thread
         if thread is not None and thread.is_alive():
             thread.join(timeout)
-        with self._changed:
-            if (n := len(self._waiting)) and not self._off:
-                log.error("The process ended before all was written to %s; answers lost: %d.", self._name, n)
-                self.dropped += n
-                self._off = True
+
+    def _moves_on(self, timeout: float) -> bool:
+        """Wait until an answer is written, or none will be; False when neither came in so many seconds."""
+        before = self._written
+        return self._changed.wait_for(lambda: self._off or self._written > before, timeout)
 
     # ---------------------------------------------------------------------------------------------------- writing
 
     def _start(self) -> None:
-        """Start the thread; the caller holds the lock."""
+        """Start the thread, unless it runs; the caller holds the lock."""
         if self._thread is None:
+            atexit.register(self.close)
+            os.register_at_fork(after_in_child=partial(_renew, ref(self)))
+        if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="lore-records", daemon=True)
             self._thread.start()
-            atexit.register(self.close)
 
     def _run(self) -> None:
         while self._wait():
@@ -126,14 +180,17 @@ class QueuedRecorder:
                 self._failed(error)
             except Exception as error:
                 log.debug("An error that should not be", exc_info=True)
-                self._failed(RecordsError(f"{type(error).__name__} was raised."))
+                again = isinstance(error, OSError | MemoryError)  # of the machine, and may pass
+                self._failed(RecordsError(f"{type(error).__name__} was raised.", retryable=again))
         if self._sink is not None:
             self._sink.close()
 
     def _wait(self) -> bool:
         """Wait for something to do; False when it is over."""
         with self._changed:
-            if self._pause:
+            if self._pause and self._closing:
+                self._changed.wait_for(lambda: self._off, min(self._pause, EXIT_PAUSE * 2**self._exit_tries))
+            elif self._pause:
                 self._changed.wait_for(lambda: self._closing, self._pause)
             elif not self._waiting:
                 idle = max(0.0, self._tidy_at - monotonic())
@@ -146,9 +203,12 @@ class QueuedRecorder:
             self._tidy(self._sink)
         elif not self._waiting:
             self._tidy(self._sink)
-        if self._waiting:  # this thread alone takes away from it
-            self._sink.add(*self._waiting[0])
-            self._done()
+        with self._changed:
+            batch = [waiting.finished for waiting in islice(self._waiting, self._batch)]
+        if batch:
+            self._tried = len(batch)
+            self._sink.add_all(batch)
+            self._done(len(batch))
 
     def _tidy(self, sink: Sink) -> None:
         """Tidy up a little: at first, and once a day; what is left follows when no answer waits."""
@@ -159,36 +219,63 @@ class QueuedRecorder:
             more = False
         self._tidy_at = 0.0 if more else monotonic() + TIDYING_SECONDS
 
-    def _done(self, *, lost: bool = False) -> None:
+    def _done(self, n: int) -> None:
         with self._changed:
-            self._waiting.popleft()
-            self.dropped += lost
-            again, self._pause = self._pause > 0, 0.0
+            for _ in range(n):  # this thread alone takes away from it
+                self._waiting.popleft()
+            self._written += n
+            self._batch = min(self._batch * 2, BATCH)
+            again, self._pause, self._exit_tries = self._pause > 0, 0.0, 0
             refused, self._refused = self._refused, 0
             self._changed.notify_all()
         if again or refused:
             lost_now = f"; answers lost meanwhile: {refused}" if refused else ""
             log.warning("Answers are written to %s again%s.", self._name, lost_now)
 
+    # ----------------------------------------------------------------------------------------------------- failing
+
     def _failed(self, error: LoreError) -> None:
-        if error.retryable and not self._closing:
-            if not self._pause:
-                log.error("Answers wait until %s can be written: %s", self._name, error)
-            self._pause = min(max(self._first_pause, self._pause * 2), LONGEST_PAUSE)
-        elif self._sink is None or error.retryable:
+        if self._sink is not None and self._tried > 1:  # it may be one of them alone
+            self._batch = self._tried = 1
+        elif error.retryable:
+            self._try_later(error)
+        elif self._sink is None:
             self._give_up(error)
         else:
-            log.error("An answer was not written to %s: %s", self._name, error)
-            self._done(lost=True)
+            self._drop_first(error)
+
+    def _try_later(self, error: LoreError) -> None:
+        """Pause, longer each time, and go on with the next answer, in case it is the first one that is at fault."""
+        if self._waiting and self._sink is not None:
+            self._waiting[0].tries += not self._pause
+            if self._waiting[0].tries > MAX_TRIES:
+                self._drop_first(error)
+                return
+            with self._changed:
+                self._waiting.rotate(-1)
+        if self._closing:
+            self._exit_tries += 1
+            if self._exit_tries == EXIT_TRIES:
+                self._give_up(error)
+        elif not self._pause:
+            log.error("Answers wait until %s can be written: %s", self._name, error)
+        self._pause = min(max(self._first_pause, self._pause * 2), LONGEST_PAUSE)
+
+    def _drop_first(self, error: LoreError) -> None:
+        log.error("An answer was not written to %s: %s", self._name, error)
+        with self._changed:
+            self._waiting.popleft()
+            self.dropped += 1
+            self._written += 1  # or as good as that: it is the next one's turn
+            self._changed.notify_all()
 
     def _give_up(self, error: LoreError) -> None:
         with self._changed:
             self._off = True
-            lost = len(self._waiting)
-            self.dropped += lost
+            self.dropped += len(self._waiting)
             self._waiting.clear()
             self._changed.notify_all()
-        log.error("No more answers are written to %s; lost by now: %d. %s", self._name, lost, error)
+        log.error("No more answers are written to %s; lost by now: %d. %s", self._name, self.dropped, error)
 
     def _refuse(self) -> None:
         """Count an answer that is not taken; the caller holds the lock."""
@@ -198,44 +285,3 @@ class QueuedRecorder:
         self._refused += 1
         if self._refused & (self._refused - 1) == 0:  # the 1st, 2nd, 4th, 8th …
             log.error("The queue for %s is full; answers lost: %d.", self._name, self._refused)
-
-
-class ClosingRecorder(Recorder, Protocol):
-    """A recorder that may have something left to write."""
-
-    def flush(self, timeout: float = EXIT_SECONDS) -> bool:
-        """Wait until it is written; whether it was, in so many seconds."""
-        ...
-
-    def close(self, timeout: float = EXIT_SECONDS) -> None:
-        """Write it, for so many seconds at most; further answers are dropped."""
-        ...
-
-
-class Recorders:
-    """Several recorders as one; none where nothing is recorded."""
-
-    def __init__(self, recorders: Sequence[ClosingRecorder]) -> None:
-        self._recorders = tuple(recorders)
-
-    def record(self, answer: Answer) -> None:
-        """Give the answer to each."""
-        for recorder in self._recorders:
-            recorder.record(answer)
-
-    def flush(self, timeout: float = EXIT_SECONDS) -> bool:
-        """Wait until each has written what it was given; whether all have, in so many seconds."""
-        until = monotonic() + timeout
-        return all(recorder.flush(max(0.0, until - monotonic())) for recorder in self._recorders)
-
-    def close(self, timeout: float = EXIT_SECONDS) -> None:
-        """Let each write what it still has, for so many seconds at most."""
-        until = monotonic() + timeout
-        for recorder in self._recorders:
-            recorder.close(max(0.0, until - monotonic()))
-
-    def __enter__(self) -> Recorders:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -6,7 +6,7 @@ RecordsError when the database cannot do it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -18,6 +18,7 @@ from include.lore.records.claims import Claims
 from include.lore.records.clean import Redact, short_key, storable, storable_answer
 from include.lore.records.engine import BUSY_SECONDS, explained, insert_for, open_engine, reading
 from include.lore.records.entries import Feedback, Record, Summary
+from include.lore.records.recorder import Finished
 from include.lore.records.rows import PARTS, Rows, answer_of, rows_of
 from include.lore.records.schema import bring_up_to_date
 from include.lore.records.tables import answers, calls, feedback
@@ -74,17 +75,22 @@ class Records:
         """
         if asked_at is None:
             asked_at = datetime.now(UTC) - timedelta(seconds=answer.trace.seconds.get("total", 0.0))
-        kept = storable_answer(answer, self._redact)
-        rows = rows_of(kept, asked_at)
-        row = {**rows.answer, "id": kept.id or uuid4().hex}
+        return self.add_all([Finished(answer, asked_at)])[0]
+
+    def add_all(self, finished: Sequence[Finished]) -> list[str]:
+        """Keep several answers, all or none, and return their ids."""
+        kept = [(storable_answer(one.answer, self._redact), one.asked_at) for one in finished]
+        named = [(answer.id or uuid4().hex, answer, asked_at) for answer, asked_at in kept]
+        made = {name: rows_of(answer, asked_at) for name, answer, asked_at in reversed(named)}
+        new = insert_for(self.engine)(answers).on_conflict_do_nothing().returning(answers.c.id)
         with explained("written"), self.engine.begin() as connection:
-            new = insert_for(self.engine)(answers).values(row).on_conflict_do_nothing().returning(answers.c.id)
-            if connection.execute(new).first() is None:
-                return str(row["id"])
+            rows = [{**rows.answer, "id": name} for name, rows in made.items()]
+            added = set(connection.execute(new, rows).scalars())
             for table in PARTS:
-                if parts := rows.parts[table.name]:
-                    connection.execute(insert(table), [{**part, "answer_id": row["id"]} for part in parts])
-        return str(row["id"])
+                parts = [{**part, "answer_id": name} for name in added for part in made[name].parts[table.name]]
+                if parts:
+                    connection.execute(insert(table), parts)
+        return [name for name, _, _ in named]
 
     def get(self, answer_id: str) -> Record:
         """The record whose id is, or begins with, the text. Raises ConfigurationError where there is not just one."""

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from include.lore.errors import ConfigurationError
 from include.lore.records.engine import check_url, database_file
 from include.lore.records.otel import check_endpoint
-from include.lore.records.recorder import QueuedRecorder, Recorders
+from include.lore.records.recorder import QueuedRecorder
+from include.lore.records.recorders import Recorders
 from include.lore.settings import Settings
 from include.lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
     from include.lore.records.clean import Redact
     from include.lore.records.otel import TraceSink
-    from include.lore.records.recorder import ClosingRecorder
+    from include.lore.records.recorders import ClosingRecorder
     from include.lore.records.records import Records
 
 __all__ = ["describe_records", "make_ledger", "make_recorder", "open_records"]
