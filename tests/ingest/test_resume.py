@@ -100,7 +100,9 @@ def test_the_next_run_goes_on_after_the_last_batch_that_was_staged(house, source
     house.kill(source)
     report = house.sync(source).run()
     assert source.reads == [None, "2"]
-    assert (report.new, set(house.texts())) == (4, {"a", "b", "c", "d"})
+    assert (report.new, report.resumed, set(house.texts())) == (4, 3, {"a", "b", "c", "d"})
+    assert "3 documents had been read by a run that was cut off" in report.summary()
+    assert "cut off" not in house.sync(source).run().summary()
     assert house.store.state("fake").cursor == "3"
     assert not house.files("*.gz")
 

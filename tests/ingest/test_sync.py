@@ -523,13 +523,21 @@ def test_a_store_that_loses_what_it_was_given_is_found_out(house: House) -> None
 
 def test_a_second_sync_of_a_source_waits_for_the_first(house: House) -> None:
     first = FakeSource([Batch(tuple(pages(1)))])
-    second = threading.Thread(target=house.sync(first).run, daemon=True)
+    waits = threading.Event()
+    stages: list[str] = []
+
+    def tell(progress: Progress) -> None:
+        stages.append(progress.stage)
+        waits.set()
+
+    second = threading.Thread(target=house.sync(first).run, kwargs={"progress": tell}, daemon=True)
     with alone(str(house.folder / "staging"), "fake"):
         second.start()
-        second.join(0.3)
+        assert waits.wait(30)
         assert not first.reads
     second.join(30)
     assert first.reads and not second.is_alive()
+    assert stages[0] == "wait" and stages.count("wait") == 1
 
 
 # ------------------------------------------------------------------------------- kills and races, in real processes
@@ -579,7 +587,7 @@ def test_a_killed_sync_is_healed_by_the_next(tmp_path: Path) -> None:
 
 
 def test_syncs_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
-    folder = written(tmp_path / "pages", 40)
+    folder = written(tmp_path / "pages", 16)
     run = tmp_path / "run"
     processes = [start(folder, run, source_id) for source_id in ("fake", "fake", "other")]
     for process in processes:

@@ -152,9 +152,14 @@ def _sync_one(source_id: str, make: Callable[[], Sync], store: Store, force_remo
 
 @contextmanager
 def _progress(source_id: str) -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal; elsewhere nothing, as the summary follows."""
+    """A bar on a terminal; elsewhere nothing, as the summary follows, but for what this one waits for."""
+
+    def waiting(step: Progress) -> None:
+        if step.stage == "wait":
+            message(f"{source_id}: another sync of this source is going on; this one begins when it has ended.")
+
     if not sys.stderr.isatty():
-        yield lambda _: None
+        yield waiting
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -169,6 +174,7 @@ def _progress(source_id: str) -> Iterator[Callable[[Progress], None]]:
         task = bars.add_task(source_id, total=None, chunks=0)
 
         def update(step: Any) -> None:
+            waiting(step)
             bars.update(
                 task,
                 description=f"{source_id} {step.stage}",

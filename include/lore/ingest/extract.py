@@ -31,6 +31,7 @@ class Extraction:
         self._checkpoints = checkpoints
         self._since = since
         self._writer, cut = checkpoints.take_over()
+        self._resumed = len(self._writer.ids)
         self._held = tuple(dict.fromkeys((*held, *sorted(self._writer.ids))))
         self._cursor = cut.cursor if cut else since
         self._deleted = dict.fromkeys(cut.deleted if cut else ())
@@ -63,6 +64,7 @@ class Extraction:
             failures=tuple(self._failures.values()),
             repeated=self._writer.repeated,
             documents=len(self._writer.ids),
+            resumed=self._resumed,
             interrupted=interrupted,
             seconds=time.monotonic() - started,
         )

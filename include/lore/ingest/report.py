@@ -33,9 +33,9 @@ def silent(done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is. `total` documents are known once everything is staged."""
+    """How far a run is: at first it may wait for another one. `total` documents are known once everything is staged."""
 
-    stage: Literal["extract", "index", "reconcile"]
+    stage: Literal["wait", "extract", "index", "reconcile"]
     documents: int
     total: int | None = None
     chunks: int = 0
@@ -143,7 +143,10 @@ class DuplicateReport:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a whole sync did: documents by outcome, chunks written, embedding calls and texts, seconds of work."""
+    """What a whole sync did: documents by outcome, chunks written, embedding calls and texts, seconds of work.
+
+    `resumed` documents were not asked for again, because a run that was cut off had staged them.
+    """
 
     source_id: str
     status: Literal["ok", "warning", "failed"]
@@ -159,6 +162,7 @@ class SyncReport:
     reason: str = ""
     duplicates: DuplicateReport = DuplicateReport()
     spent: Spent = Spent()
+    resumed: int = 0
 
     @staticmethod
     def of(
@@ -172,6 +176,7 @@ class SyncReport:
         reason: str,
         duplicates: DuplicateReport,
         spent: Spent,
+        resumed: int,
     ) -> SyncReport:
         """The report of a run from those of its parts; `failures` are all of its failures, `spent` all that it cost."""
         return SyncReport(
@@ -189,6 +194,7 @@ class SyncReport:
             reason=reason,
             duplicates=duplicates,
             spent=spent,
+            resumed=resumed,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -211,6 +217,8 @@ class SyncReport:
         work = f"{_counted(self.chunks, 'chunk')}, {_counted(self.embedding_calls, 'embedding call')}"
         if self.spent.calls:
             work += f", {_counted(self.spent.calls, 'call')} for summaries (${self.spent.cost:.4f})"
+        if self.resumed:
+            work += f"; {_counted(self.resumed, 'document')} had been read by a run that was cut off"
         line = f"{self.source_id}: {self.status}. Documents: {', '.join(parts)}; {work}, {self.seconds:.1f} s."
         return f"{line} {self.reason}".strip()
 

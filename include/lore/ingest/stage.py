@@ -47,7 +47,8 @@ class Manifest:
     `held` are the ids that the index held, or an earlier try had read, before the source was read: only these can be
     removed by this run. `repeated` maps an id that came more than once to the shard that has its last state, "" for one
     that was deleted after it came.
-    `interrupted` says why the source stopped early, in which case nothing is removed.
+    `interrupted` says why the source stopped early, in which case nothing is removed. `resumed` of the documents were
+    staged by a run that was cut off.
     """
 
     source_id: str
@@ -61,22 +62,30 @@ class Manifest:
     repeated: Mapping[str, str] | None = None
     interrupted: str = ""
     documents: int = 0
+    resumed: int = 0
     seconds: float = 0.0
 
 
 @contextmanager
-def alone(location: str, source_id: str) -> Iterator[None]:
-    """Let one sync of a source go on at a time on a machine; across machines Airflow's `max_active_runs` sees to it."""
+def alone(location: str, source_id: str, *, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Let one sync of a source go on at a time on a machine; across machines Airflow's `max_active_runs` sees to it.
+
+    `waits` is called once where another one has to end first.
+    """
     if "://" in location:
         yield
         return
-    from filelock import FileLock
+    from filelock import FileLock, Timeout
 
     folder = Path(location)
     with _writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / f"{source_id}.lock")
-        lock.acquire()
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            waits()
+            lock.acquire()
     try:
         yield
     finally:

@@ -94,7 +94,7 @@ class Sync:
         Raises SourceError, ModelError, StoreError, and SyncError when too many documents failed.
         """
         tell = progress or (lambda _: None)
-        with alone(self._staging_uri, self._source.id):
+        with alone(self._staging_uri, self._source.id, waits=lambda: tell(Progress("wait", 0))):
             run_id = uuid4().hex
             try:
                 extraction = self._extract(run_id, tell, whole_run=True)
@@ -270,6 +270,7 @@ class Sync:
             reason=problem.message if problem else " ".join((reason_of(told), *notes)).strip(),
             duplicates=DuplicateReport.of(decision.winners, remade.hidden, remade.shown),
             spent=sum((report.spent for report in reports), Spent.on(self._usage[calls:])),
+            resumed=manifest.resumed,
         )
         self._memory.remember(report, self._memory.reached(manifest, failures) if trouble is None else None)
         if trouble is None or not trouble.retryable:  # a retry of this step needs the manifest
