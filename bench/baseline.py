@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.memory import FreeEmbedder, Pages, peak_megabytes
+from bench.memory import FreeEmbedder, Pages
+from bench.scale_meter import peak_megabytes
 from bench.scale_stores import STORES
 from include.lore.ingest.baseline import Baseline
 from include.lore.ingest.split import MarkdownSplitter
@@ -78,7 +79,7 @@ def measure(step: str, file: Path, megabytes: int) -> dict[str, float]:
             report = baseline.load(file)
             assert report.embedded_texts == 0
             more = {"documents": report.documents, "chunks": report.chunks}
-    return {"peak_mb": round(peak_megabytes()), "seconds": round(time.perf_counter() - started, 1), **more}
+    return {"peak_mb": peak_megabytes("self"), "seconds": round(time.perf_counter() - started, 1), **more}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.scale_meter import peak_megabytes
 from bench.scale_stores import STORES
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
@@ -116,22 +116,13 @@ def measure(pages: Pages, embedder: Embedder | None) -> dict[str, float]:
     settings, splitter = load_settings(), MarkdownSplitter(1_024)
     embedder = embedder or make_embedder(settings)
     store = open_store(settings, embedder, splitter)
-    before, started = peak_megabytes(), time.perf_counter()
+    before, started = peak_megabytes("self"), time.perf_counter()
     sync = Sync(pages, store, embedder, splitter, lambda page: page, staging_uri=settings.staging_uri)
     report = sync.run()
     assert report.status == "ok", report
     return {
-        "before_mb": round(before),
-        "peak_mb": round(peak_megabytes()),
+        "before_mb": before,
+        "peak_mb": peak_megabytes("self"),
         "chunks": report.chunks,
         "seconds": round(time.perf_counter() - started, 1),
     }
-
-
-def peak_megabytes() -> float:
-    """The most memory that this process had at a time."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-if __name__ == "__main__":
-    main()
