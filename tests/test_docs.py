@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 from typer.core import TyperGroup
 
 from include.lore.cli.app import app
-from include.lore.declarations import KINDS, load_declaration
+from include.lore.declarations import KINDS, load_assistant, load_declaration
 from include.lore.settings import PREFIX, RESERVED, VENDOR_NAMES, Settings
 from tests.conftest import ROOT
 
@@ -42,10 +43,28 @@ def anchors_of(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def readme_yaml() -> Iterator[str]:
-    for block in FENCE.finditer(README):
-        if block["language"] == "yaml":
+def blocks(page: Path, *languages: str) -> Iterator[str]:
+    """The code blocks of a page that are written in one of these languages."""
+    for block in FENCE.finditer(page.read_text(encoding="utf-8")):
+        if block["language"] in languages:
             yield re.sub(rf"^{block['indent']}", "", block["text"], flags=re.MULTILINE)
+
+
+def examples() -> Iterator[object]:
+    """The YAML of all pages, named by page and first line."""
+    for page in PAGES:
+        for text in blocks(page, "yaml"):
+            yield pytest.param(text, id=f"{page_name(page)}: {text.splitlines()[0]}")
+
+
+def commands() -> Iterator[tuple[Path, str]]:
+    """What the pages have a reader type behind `lore`, in blocks and in sentences."""
+    for page in PAGES:
+        lines = [line.partition("#")[0] for text in blocks(page, "bash", "console", "sh") for line in text.splitlines()]
+        lines += re.findall(r"`([^`\n]+)`", prose_of(page))
+        for line in lines:
+            if found := re.search(r"^(?:.*\s)?lore ([a-z].*)$", line):
+                yield page, found[1]
 
 
 @pytest.mark.parametrize("field", Settings.model_fields)
@@ -97,11 +116,30 @@ def test_the_index_of_the_docs_links_every_page(page: Path) -> None:
     assert page == index or page in linked
 
 
-@pytest.mark.parametrize("text", list(readme_yaml()))
-def test_a_yaml_example_of_the_readme_is_a_declaration(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", examples())
+def test_an_example_in_yaml_can_be_taken_over(text: str, tmp_path: Path) -> None:
     file = tmp_path / "example.yaml"
     file.write_text(text, encoding="utf-8")
-    assert load_declaration(file).id == "example"
+    if text.startswith("display_information:"):  # a manifest of a Slack app, for Slack
+        assert yaml.safe_load(text)["oauth_config"]["scopes"]["bot"]
+    elif "context:" in text:
+        assert load_assistant(file).context
+    else:
+        assert load_declaration(file).id == "example"
+
+
+def test_commands_in_the_pages_exist_with_their_options() -> None:
+    unknown = []
+    for page, text in commands():
+        command: object = typer.main.get_command(app)
+        words = text.split()
+        while isinstance(command, TyperGroup) and words and words[0] in command.commands:
+            command = command.commands[words.pop(0)]
+        options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        named = {word.partition("=")[0] for word in words if word.startswith("-")}
+        if (isinstance(command, TyperGroup) and words and not named) or not named <= options:
+            unknown.append((page_name(page), text))
+    assert unknown == []
 
 
 def test_the_readme_has_an_example_of_every_kind() -> None:
