@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from include.lore.cli.output import clean, message, print_json, print_rich, print_text, stderr_console
+from include.lore.cli.output import clean, message, print_json, print_rich, print_text, stages
 from include.lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from include.lore.evaluation.compare_run import Listener
     from include.lore.evaluation.comparison import Comparison, Retrieval
 
 __all__ = ["register"]
@@ -59,7 +56,7 @@ def compare(
     folder = output or REPORTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"{folder} is not a folder.", remedy="Name another one with --output.")
-    with _progress() as listener:
+    with stages("reading") as listener:
         comparison = run(
             corpus,
             questions,
@@ -119,16 +116,3 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, text_colum
     for row in rows:
         table.add_row(*map(clean, row))
     return table
-
-
-@contextmanager
-def _progress() -> Iterator[Listener]:
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=stderr_console(), transient=True) as bars:
-        task = bars.add_task("reading", total=None)
-        yield lambda what, done, total: bars.update(task, description=what, completed=done, total=total)

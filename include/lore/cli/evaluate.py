@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from include.lore.cli.output import clean, message, print_json, print_rich, print_text, progress, stderr_console
+from include.lore.cli.output import clean, message, print_json, print_rich, print_text, progress, stages
 from include.lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -260,18 +259,8 @@ def _table(evaluation: Evaluation) -> Any:
 def _progress() -> Iterator[Listener]:
     from include.lore.evaluation.run import Listener
 
-    if not sys.stderr.isatty():
-        yield Listener()
-        return
-    from rich.progress import Progress
-
-    with Progress(console=stderr_console(), transient=True) as bars:
-        task = bars.add_task("index", total=None)
+    with stages("index") as tell:
         yield Listener(
-            index=lambda step: bars.update(
-                task, description=f"index: {step.stage}", completed=step.documents, total=step.total
-            ),
-            queries=lambda stage, done, total: bars.update(
-                task, description=f"queries: {stage}", completed=done, total=total
-            ),
+            index=lambda step: tell(f"index: {step.stage}", step.documents, step.total),
+            queries=lambda stage, done, total: tell(f"queries: {stage}", done, total),
         )

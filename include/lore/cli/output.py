@@ -28,6 +28,7 @@ __all__ = [
     "print_text",
     "progress",
     "show_error",
+    "stages",
     "stderr_console",
 ]
 
@@ -123,14 +124,23 @@ def _console(*, stderr: bool) -> Console:
 
 
 @contextmanager
-def progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal, moved by what is given; elsewhere nothing, as a summary follows."""
+def stages(name: str) -> Iterator[Callable[[str, int, int | None], None]]:
+    """A bar on a terminal, moved by what is being done, how far it is and of how many; elsewhere nothing, as a summary
+    follows. `name` stands there until the first of them.
+    """
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda stage, done, total: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=stderr_console(), transient=True) as bars:
         task = bars.add_task(name, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+        yield lambda stage, done, total: bars.update(task, description=stage, completed=done, total=total)
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar of one stage."""
+    with stages(name) as tell:
+        yield lambda done, total: tell(name, done, total)
