@@ -137,6 +137,8 @@ class TestSuggest:
         result = indexed("questions", "suggest", "handbook", "--out", questions)
         assert result.exit_code == 2 and "is not written over" in result.stderr
         assert Path(questions).read_text(encoding="utf-8") == QUESTIONS
+        nowhere = indexed("questions", "suggest", "handbook", "--out", "nowhere/drafts.yaml")
+        assert nowhere.exit_code == 2 and "There is no folder nowhere" in nowhere.stderr
 
     def test_an_unknown_source_is_an_error_and_no_drafts_are_a_failure(self, indexed: Lore, questions: str) -> None:
         unknown = indexed("questions", "suggest", "handbok")

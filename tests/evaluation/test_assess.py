@@ -151,7 +151,8 @@ class TestWithAModel:
         assert [result.verdict for result in assessment.results] == [None, "partly"]
         figure = assessment.figure("correctness")
         assert figure is not None and (figure.mean, figure.count) == (0.5, 1)
-        assert "The judge failed on 1 answers (q1), which have no verdict: Too many requests." in assessment.notes
+        said = "Answers without a verdict, because the judge failed: 1 (q1). Too many requests."
+        assert said in assessment.notes
 
     def test_what_is_not_answered_is_no_answer_without_a_call(self, place: Place) -> None:
         judge = FakeChatModel()

@@ -96,6 +96,7 @@ class TestWithAModel:
         assert found.dropped == {"the language model failed: Busy.": 1}
         with pytest.raises(ModelError, match="Down"):
             drafted(*[ModelError("Down.")] * 3, good)
+        assert len(drafted(good, *[ModelError("Down.")] * 3, good).drafts) == 1
 
     def test_no_more_documents_are_read_than_needed(self) -> None:
         replies = [{"question": "", "quote": ""}] * 10

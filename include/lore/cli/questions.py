@@ -42,6 +42,8 @@ def suggest_questions(
 
     if out is not None and out.exists():
         raise ConfigurationError(f"{out} exists and is not written over.", remedy="Name a new file with --out.")
+    if out is not None and not out.parent.is_dir():
+        raise ConfigurationError(f"There is no folder {out.parent}.", remedy="Make it, or name another file.")
     settings = load_settings()
     chat_model = make_chat_model(settings)
     store, _ = open_index(settings, [source])

@@ -155,7 +155,7 @@ def _notes(
         yield f"Pages that the index lacks count as not found: {len(missing):,} ({named})."
     unpriced = sum(result.cost is None or result.judge_cost is None for result in results)
     if unpriced:
-        yield f"What {unpriced:,} questions cost is not known: the price of a model, or its tokens, is not."
+        yield f"Questions of unknown cost, since a model did not tell its tokens or has no price: {unpriced:,}."
     told = Counter(note for result in results if result.found for note in set(result.notes))
     for note, count in told.most_common(MOST_NOTES):
         yield f"Said of {count:,} answer{'' if count == 1 else 's'}: {note}"
@@ -171,4 +171,5 @@ def _about_judging(questions: QuestionSet, setup: Setup, results: Sequence[Quest
     failed = [result for result in results if result.judge_failure]
     if failed:
         named = ", ".join(result.id for result in failed[:MOST_NOTES])
-        yield f"The judge failed on {len(failed):,} answers ({named}), which have no verdict: {failed[0].judge_failure}"
+        why = failed[0].judge_failure
+        yield f"Answers without a verdict, because the judge failed: {len(failed):,} ({named}). {why}"

@@ -96,8 +96,8 @@ def suggest(
 ) -> Suggestions:
     """Up to `count` drafts, none of which is nearly one of the `known` questions.
 
-    Documents are taken spread over the source, the same for the same seed. Raises StoreError, and ModelError when three
-    calls in a row fail.
+    Documents are taken spread over the source, the same for the same seed. Three failed calls in a row end it. Raises
+    StoreError, and ModelError when it ends so without a draft.
     """
     ids = sorted(id_ for id_, mark in store.fingerprints(source).items() if not is_hidden(mark))
     most = count * CALLS_FOR_A_DRAFT if chat_model else len(ids)
@@ -118,9 +118,11 @@ def suggest(
         except ModelError as error:
             failures += 1
             dropped[f"the language model failed: {error.message}"] += 1
-            if failures == FAILURES_IN_A_ROW:
+            if failures < FAILURES_IN_A_ROW:
+                continue
+            if not drafts:
                 raise
-            continue
+            break  # those that are there are paid for
         reasons = []
         for draft in found:
             reasons.append(check.refusal(draft.question, draft.quote, document))
