@@ -174,6 +174,14 @@ class TestFile:
         file.write_text(text.replace("  draft: true\n", ""), encoding="utf-8")
         assert load_questions(file).questions[0].reference == QUOTE
 
+    def test_a_page_that_not_everybody_sees_is_asked_for_by_those_who_do(self, tmp_path: Path) -> None:
+        documents = [make_document("a", TEXT, audiences=("board",))]
+        found = drafted({"question": QUESTION, "quote": QUOTE}, documents=documents)
+        file = tmp_path / "drafts.yaml"
+        file.write_text(suggestions_yaml(found), encoding="utf-8")
+        (item,) = read_question_file(file)
+        assert item.audiences == ("board",)
+
     def test_a_hostile_question_stays_a_text(self) -> None:
         hostile = "How is `x: !!python/object:os.system {a: b}` - # read by the loader?"
         text = suggestions_yaml(drafted({"question": hostile, "quote": QUOTE}))

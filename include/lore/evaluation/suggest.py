@@ -25,7 +25,7 @@ from include.lore.ingest.visibility import is_hidden
 from include.lore.prompts import read_prompt
 from include.lore.protocols import ChatModel, Store
 from include.lore.query.words import content_words
-from include.lore.types import Document, Message, Usage
+from include.lore.types import PUBLIC, Document, Message, Usage
 
 __all__ = ["Draft", "Suggestions", "suggest", "suggestions_yaml"]
 
@@ -59,6 +59,12 @@ class Draft:
     question: str
     page: str
     quote: str
+    audiences: tuple[str, ...] = (PUBLIC,)
+
+    def item(self) -> dict[str, Any]:
+        """The draft as it stands in a question file: asked by somebody who may see its page."""
+        audiences = {} if PUBLIC in self.audiences else {"audiences": list(self.audiences)}
+        return {"question": self.question, "pages": [self.page], **audiences, "reference": self.quote, "draft": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +152,7 @@ def suggestions_yaml(found: Suggestions) -> str:
         "# Read each one and the page it names; correct the question, name all pages that answer, say the reference\n"
         "# in your own words; then delete `draft: true`. Delete the drafts that nobody would ask.\n"
     )
-    items = [
-        yaml.safe_dump(
-            [{"question": draft.question, "pages": [draft.page], "reference": draft.quote, "draft": True}],
-            allow_unicode=True,
-            sort_keys=False,
-            width=100,
-        )
-        for draft in found.drafts
-    ]
+    items = [yaml.safe_dump([draft.item()], allow_unicode=True, sort_keys=False, width=100) for draft in found.drafts]
     return "\n".join([head, *items])
 
 
@@ -181,7 +179,11 @@ def _ask(chat_model: ChatModel, document: Document, usage: list[Usage]) -> Draft
     prompt = read_prompt("include.lore.evaluation.prompts", "suggest")
     page = json.dumps({"title": document.title, "text": document.text[:LONGEST_TEXT]}, ensure_ascii=False)
     reply = chat_model.structured([Message("system", prompt), Message("user", page)], Reply, on_usage=usage.append)
-    return Draft(" ".join(reply.question.split()), document.id, " ".join(reply.quote.split()))
+    return _draft(reply.question, reply.quote, document)
+
+
+def _draft(question: str, quote: str, document: Document) -> Draft:
+    return Draft(" ".join(question.split()), document.id, " ".join(quote.split()), document.audiences)
 
 
 def _asked_in(document: Document) -> Iterator[Draft]:
@@ -193,10 +195,12 @@ def _asked_in(document: Document) -> Iterator[Draft]:
     paragraphs = [paragraph.strip() for paragraph in re.split(r"\n\s*\n", text) if paragraph.strip()]
     for place, paragraph in enumerate(paragraphs):
         asked = _ASKED.search(_MARKERS.sub("", paragraph.splitlines()[0]))
+        if asked is None or len(set(content_words(asked[0]))) < FEWEST_ASKED_WORDS:
+            continue
+        question = asked[0].strip(" *_\"'“”")
         following = next(filter(_is_prose, paragraphs[place + 1 :]), "")
-        if asked and following and len(set(content_words(asked[0]))) >= FEWEST_ASKED_WORDS:
-            question = asked[0].strip(" *_\"'“”")
-            yield Draft(question[:1].upper() + question[1:], document.id, " ".join(following.split())[:LONGEST_QUOTE])
+        if following:
+            yield _draft(question[:1].upper() + question[1:], " ".join(following.split())[:LONGEST_QUOTE], document)
 
 
 def _is_prose(paragraph: str) -> bool:
