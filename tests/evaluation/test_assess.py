@@ -97,6 +97,10 @@ class TestWithoutAModel:
         assert found["abstention_precision"] == found["abstention_recall"] == 1.0
         assert "correctness" not in found and "support" not in found
 
+    def test_the_first_question_of_a_process_is_cold(self, place: Place) -> None:
+        place.assess(QuestionSet("set.yaml", (KEYS, BACKUP)))
+        assert [result.cold for result in place.assess().results] == [True, False, True]
+
     def test_it_is_said_what_needs_a_model(self, place: Place) -> None:
         notes = " ".join(place.assess().notes)
         assert "answers quote passages" in notes

@@ -64,5 +64,8 @@ def test_times_are_percentiles_and_costs_are_sums() -> None:
     results = [result(seconds=float(number), cost=0.5, judge_cost=None, calls=2) for number in range(1, 101)]
     whole = next(timing for timing in timings_of(results) if timing.name == "whole answer")
     assert (whole.p50, whole.p95) == (50.0, 95.0)
+    loading = result(seconds=1_000.0, cold=True)
+    assert timings_of([loading, *results]) == timings_of(results)
+    assert timings_of([loading])[1].p50 == 1_000.0
     costs = costs_of(results)
     assert (costs.calls, costs.cost, costs.judge_cost) == (200, 50.0, None)

@@ -127,14 +127,12 @@ def _results(
     asker: Asker,
     listener: Listener,
 ) -> Iterator[QuestionResult]:
-    warm = False
+    cold = True
     for number, one in enumerate(located, start=1):
         result = done.get(question_key(one.question))
         if result is None:
-            if not warm:
-                asker.warm_up(one.question)
-                warm = True
-            result = asker.ask(one)
+            result = replace(asker.ask(one), cold=cold)
+            cold = False
             journal.add(result)
         listener(number, len(located))
         yield replace(result, id=one.question.id)

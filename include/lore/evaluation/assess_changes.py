@@ -100,8 +100,8 @@ def _setup(before: Setup, now: Setup) -> Iterator[str]:
     ):
         if then != here:
             yield f"{title}: {then or 'none'} then, {here or 'none'} now"
-    for name in sorted({*before.prompts, *now.prompts}):
-        if before.prompts.get(name) != now.prompts.get(name):
+    for name in sorted(before.prompts.keys() & now.prompts.keys()):
+        if before.prompts[name] != now.prompts[name]:
             yield f"the prompt for {name} is another one"
     synced = sorted(source for source, at in now.synced.items() if before.synced.get(source) != at)
     if synced:

@@ -114,11 +114,14 @@ def interval(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]
 
 
 def timings_of(results: Sequence[QuestionResult]) -> tuple[Timing, ...]:
-    """Until the first piece of an answer, until its end, and of the search alone."""
+    """Until the first piece of an answer, until its end, and of the search alone; of cold questions only where there is
+    no other.
+    """
+    timed = [result for result in results if not result.cold] or results
     measured = {
-        "first token": [result.first_token_seconds for result in results],
-        "whole answer": [result.seconds for result in results],
-        "search": [result.search_seconds for result in results],
+        "first token": [result.first_token_seconds for result in timed],
+        "whole answer": [result.seconds for result in timed],
+        "search": [result.search_seconds for result in timed],
     }
     return tuple(Timing(name, percentile(each, 0.5), percentile(each, 0.95)) for name, each in measured.items())
 

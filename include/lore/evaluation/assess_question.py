@@ -39,10 +39,6 @@ class Asker:
     judge: Judge | None
     limit: int
 
-    def warm_up(self, question: JudgedQuestion) -> None:
-        """The first search of a process opens files and builds graphs: no question's time should have that."""
-        self.search(question.asked(), self.limit)
-
     def ask(self, located: LocatedQuestion) -> QuestionResult:
         """Raises LoreError, naming the question, where the index cannot be searched: that is never a score of 0."""
         try:

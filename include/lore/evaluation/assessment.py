@@ -56,8 +56,9 @@ class QuestionResult:
     share of the cited pages that are judged ones, `citation_recall` the reverse, `support` the share of the sentences
     that state a fact which the cited passages bear out, `mentions` that of the words in `must_mention` that it holds.
 
-    `judge_failure` says why a verdict is missing that should be there. Tokens and cost are None where a model does not
-    tell them or its price is not known.
+    `judge_failure` says why a verdict is missing that should be there. A `cold` question was the first of its process,
+    which opened files, built graphs and loaded clients of models: its times are not those of the others. Tokens and
+    cost are None where a model does not tell them or its price is not known.
     """
 
     key: str
@@ -91,6 +92,7 @@ class QuestionResult:
     judge_input_tokens: int | None = 0
     judge_output_tokens: int | None = 0
     judge_cost: float | None = 0.0
+    cold: bool = False
     notes: tuple[str, ...] = ()
 
     @property
