@@ -134,7 +134,7 @@ class TestSync:
         assert result.exit_code == 0
         [report] = parsed(result.stdout)["sources"]
         assert report["status"] == "warning"
-        assert "bad.ipynb" in result.stderr
+        assert result.stderr.count("handbook:bad.ipynb") == 1
         assert "1 failed" in lore("sources").stdout
 
     def test_too_many_failures_are_named(self, lore: Lore, knowledge: Path) -> None:
@@ -144,7 +144,9 @@ class TestSync:
         assert result.exit_code == 1
         [report] = parsed(result.stdout)["sources"]
         assert (report["status"], report["new"], len(report["failures"])) == ("failed", 3, 3)
-        assert "bad2.ipynb" in result.stderr
+        assert [result.stderr.count(f"handbook:bad{number}.ipynb") for number in range(3)] == [1, 1, 1]
+        assert "handbook: failed. Documents: 3 new, 0 changed, 0 unchanged, 0 removed, 3 failed; " in result.stderr
+        assert "bad0.ipynb" in report["error"]
         assert "failed, more than the share" in lore("sources").stderr
 
     def test_the_floor_and_how_to_pass_it(self, lore: Lore, knowledge: Path) -> None:

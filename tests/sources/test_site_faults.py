@@ -55,6 +55,8 @@ def test_a_page_that_stays_broken_fails_alone_and_is_not_gone(fault):
         source = source_of(site)
         batches = list(source.read(cursor))
         assert (ids(batches), failed(batches)) == ([], ["docs:/c"])
+        (reason,) = [failure.reason for batch in batches for failure in batch.failures]
+        assert reason.startswith(f"{site.url}/c") and reason.count(site.url) == 1
         assert "docs:/c" in list(source.list_ids())
         site.faults = []
         assert keys(source_of(site), batches[-1].cursor) == {"/c"}

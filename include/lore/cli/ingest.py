@@ -6,6 +6,7 @@ import difflib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,7 @@ from include.lore.errors import ConfigurationError, ConversionError, LoreError, 
 
 if TYPE_CHECKING:
     from include.lore.declarations import Declaration, Declarations
-    from include.lore.ingest.sync import Progress, Sync
+    from include.lore.ingest.sync import Progress, Sync, SyncReport
     from include.lore.protocols import Store
     from include.lore.settings import Settings
 
@@ -130,24 +131,44 @@ def _sync_one(source_id: str, make: Callable[[], Sync], store: Store, force_remo
         with _progress(source_id) as tell:
             report = make().run(progress=tell, force_removals=force_removals)
         result = report.to_json()
-        message(report.summary())
-        for line in report.duplicates.lines(DUPLICATES_SHOWN):
-            message(f"  {line}")
+        _tell(report)
     except LoreError as error:
         problem = error
         reached_the_end = isinstance(error, SyncError | RemovalFloorError)
         state = store.state(source_id) if reached_the_end else None
         result = dict(state.report) if state else {"source_id": source_id}
         result |= {"status": "failed", "error": error.message, "remedy": error.remedy}
-        message(f"{source_id}: failed.")
+        if state:
+            from include.lore.ingest.reconcile import reason_of
+            from include.lore.ingest.sync import SyncReport
+
+            report = SyncReport.from_json(state.report)
+            _tell(replace(report, reason=""))  # which is the error below
+            told = error.message.removesuffix(reason_of(report.failures)).rstrip()  # they are named one by one
+            problem = LoreError(told, remedy=error.remedy)
+        else:
+            message(f"{source_id}: failed.")
     failures = result.get("failures", ())
-    for failure in failures[:FAILURES_SHOWN]:
-        message(f"  {failure['document_id']}: {failure['reason']}")
+    if failures:
+        from include.lore.ingest.reconcile import named
+        from include.lore.types import Failure
+
+        for failure in failures[:FAILURES_SHOWN]:
+            message(f"  {named(Failure(**failure))}")
     if len(failures) > FAILURES_SHOWN:
         message(f"  and {len(failures) - FAILURES_SHOWN} more; `lore sources --json` has them all")
     if problem:
         show_error(problem)
     return result
+
+
+def _tell(report: SyncReport) -> None:
+    """How it went, without the documents that failed: they are named below it."""
+    from include.lore.ingest.reconcile import reason_of
+
+    message(replace(report, reason=report.reason.removeprefix(reason_of(report.failures)).lstrip()).summary())
+    for line in report.duplicates.lines(DUPLICATES_SHOWN):
+        message(f"  {line}")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from include.lore.ingest.stage import Manifest
 from include.lore.protocols import Store
 from include.lore.types import Failure
 
-__all__ = ["check_complete", "problem_of", "reason_of", "vanished", "verify"]
+__all__ = ["check_complete", "named", "problem_of", "reason_of", "vanished", "verify"]
 
 VERIFY_TRIES = 5
 VERIFY_PAUSE_SECONDS = 0.3
@@ -82,6 +82,12 @@ def problem_of(
 
 def reason_of(failures: Sequence[Failure]) -> str:
     """The first failures in a sentence, "" for none."""
-    shown = "; ".join(f"{failure.document_id}: {failure.reason}" for failure in failures[:3])
+    shown = "; ".join(map(named, failures[:3]))
     more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
     return f"Failed: {shown.rstrip('.')}{more}." if failures else ""
+
+
+def named(failure: Failure) -> str:
+    """A failure as a person reads it: the document and the reason, which mostly names the document itself."""
+    name, reason = failure.document_id, failure.reason
+    return reason if reason.startswith((f"{name}:", f"{name} ")) else f"{name}: {reason}"

@@ -201,6 +201,15 @@ class SyncReport:
         """The report as JSON values."""
         return asdict(self)
 
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> SyncReport:
+        """The report from what `to_json` gave."""
+        told = values["duplicates"]
+        duplicates = DuplicateReport(**{**told, "named": tuple(Duplicate(**each) for each in told["named"])})
+        failures = tuple(Failure(**failure) for failure in values["failures"])
+        parts = {"failures": failures, "duplicates": duplicates, "spent": Spent(**values["spent"])}
+        return SyncReport(**{**values, **parts})
+
     def summary(self) -> str:
         """The report in one line."""
         parts = [

@@ -272,7 +272,8 @@ class Crawl:
         self._failed_in_a_row += 1 if error else 0
         if error and (not self._answered or self._failed_in_a_row >= OUTAGE_PAGES):
             raise error
-        self._failures.append(Failure(self._id(key), f"{entry.address}: {reason}"))
+        told = reason if reason.startswith(entry.address) else f"{entry.address}: {reason}"
+        self._failures.append(Failure(self._id(key), told))
         self._set(key, replace(entry, validator="", digest=""), State.FAILED)
 
     def _refused(self, key: str, entry: Entry, status: int) -> None:
