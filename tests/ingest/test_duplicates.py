@@ -344,6 +344,29 @@ def test_a_page_is_shown_again_when_the_one_in_its_place_is_gone(house: House) -
     assert (report.removed, report.duplicates.hidden, report.duplicates.shown_again) == (1, 0, 1)
 
 
+def test_the_shown_page_and_its_twin_may_go_together(house: House) -> None:
+    house.sync(LANGUAGES, page("en/a", 1), page("de/a", 2), page("fr/a", 3), page("en/b", 4), page("en/c", 5))
+    report = house.sync(LANGUAGES, page("fr/a", 3), page("en/b", 4), page("en/c", 5))
+    assert (report.removed, report.duplicates.shown_again) == (2, 1)
+    assert house.shown() == {"fr/a", "en/b", "en/c"} and house.duplicates() == {}
+
+
+@pytest.mark.parametrize("rule", [LANGUAGES, replace_rule(TEXTS, prefer=("/en/",))])
+def test_a_page_that_becomes_private_gives_its_place_back(house: House, rule: Duplicates) -> None:
+    """Nobody may lose a page behind one that only others see, nor see one of theirs in its place."""
+    private = page("en/a", 1, audiences=("staff",))
+    house.sync(rule, page("en/a", 1), page("de/a", 1))
+    assert house.duplicates() == {"de/a": "en/a"}
+    house.sync(rule, private, page("de/a", 1))
+    assert house.shown() == {"en/a", "de/a"}
+    assert {chunk.audiences for chunk in house.store.chunks("fake:en/a")} == {("staff",)}
+    assert {chunk.audiences for chunk in house.store.chunks("fake:de/a")} == {("public",)}
+    house.sync(rule, private, page("de/a", 1, audiences=("staff",)))
+    assert house.duplicates() == {"de/a": "en/a"}
+    house.sync(rule, private, page("de/a", 1))
+    assert house.shown() == {"en/a", "de/a"}
+
+
 def test_hidden_pages_do_not_count_as_removed(house: House) -> None:
     pages = [page(f"{part}/a", 1) for part in ("en", "de", "fr")]
     house.sync(LANGUAGES, *pages, max_removed_share=0.0)
