@@ -12,6 +12,8 @@ from include.lore.ingest.split import MarkdownSplitter
 from include.lore.settings import Settings, load_settings
 from include.lore.sources.cursors import UNSELECTIVE
 from include.lore.wiring.strategies import make_splitters, make_strategy, make_summarizer
+from tests.fakes import make_document
+from tests.servers.openai import OpenAIServer
 
 
 def settings(tmp_path: Path, **values: str) -> Settings:
@@ -63,3 +65,20 @@ def test_a_mark_gives_back_what_made_its_passages(tmp_path: Path) -> None:
     assert choose(strategy.name).name == strategy.name
     with pytest.raises(ConfigurationError, match="needs a key"):
         choose("summary-1:4000:openai:gone")
+
+
+def test_the_key_and_address_of_another_provider_are_not_given_to_who_writes_summaries(tmp_path: Path) -> None:
+    chunks = MarkdownSplitter(4_000).split(make_document(text="Rotate the key with a command. " * 40))
+    with OpenAIServer(lambda body: "Keys are rotated.") as server, OpenAIServer(lambda body: "x") as other:
+        given = settings(
+            tmp_path,
+            LORE_CHAT_MODEL="anthropic:claude",
+            LORE_CHAT_API_KEY="of-the-chat-model",
+            LORE_CHAT_BASE_URL=other.base_url,
+            LORE_SUMMARY_MODEL="openai:gpt-test",
+            LORE_OPENAI_API_KEY="of-openai",
+            LORE_OPENAI_BASE_URL=server.base_url,
+        )
+        make_summarizer(given).summarize(chunks)
+        assert [request.headers["authorization"] for request in server.requests] == ["Bearer of-openai"]
+        assert other.requests == []

@@ -21,6 +21,7 @@ __all__ = [
     "make_chat_model",
     "make_embedder",
     "make_judge_model",
+    "make_other_chat_model",
     "make_prices",
     "make_reranker",
 ]
@@ -153,11 +154,15 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
 
 
 def make_judge_model(settings: Settings) -> ChatModel | None:
-    """The chat model that judges answers: the settings' judge model, else their chat model; None for none.
+    """The chat model that judges answers: the settings' judge model, else their chat model; None for none."""
+    return make_other_chat_model(settings, settings.judge_model or settings.chat_model)
+
+
+def make_other_chat_model(settings: Settings, name: str) -> ChatModel | None:
+    """A chat model beside the one that answers; None for "" and "none".
 
     A key and an address that are set for the chat model go to its provider alone.
     """
-    name = settings.judge_model or settings.chat_model
     if name in ("", "none"):
         return None
     changes: dict[str, object] = {"chat_model": name}

@@ -9,7 +9,7 @@ from include.lore.errors import ConfigurationError
 from include.lore.protocols import OnUsage, Splitter
 from include.lore.settings import Settings
 from include.lore.types import Strategy
-from include.lore.wiring.models import make_chat_model
+from include.lore.wiring.models import make_other_chat_model
 
 if TYPE_CHECKING:
     from include.lore.ingest.strategy import Splitters, SummarySplitter
@@ -31,7 +31,7 @@ def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | N
         from include.lore.ingest.extractive import ExtractiveSummarizer
 
         return ExtractiveSummarizer()
-    chat_model = make_chat_model(settings.model_copy(update={"chat_model": name}))
+    chat_model = make_other_chat_model(settings, name)
     if chat_model is None:
         raise ConfigurationError(
             "No language model is set that could write summaries.",
