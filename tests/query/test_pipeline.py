@@ -29,6 +29,7 @@ CHUNKS = (
 )
 QUESTION = Question("How do I rotate the API key?")
 PLAN = {"question": "", "wordings": ["rotate API key", "change the key", "The key is rotated under Settings"]}
+RENEW = "Rotate the API key under Settings"
 
 
 class Setup:
@@ -182,6 +183,21 @@ class TestWithChatModel:
         assert not answer.found
         assert f"{NOTHING_FOUND} Searched: " in answer.text
         assert answer.nearest
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            f"{RENEW} [1].\nNOT_FOUND",
+            f"{RENEW} [1]. NOT_FOUND.\n",
+            f"{RENEW} [1].\n\n**Not_found**\n",
+            f"{RENEW} [1].\r\nNOT_FOUND\r",
+        ],
+    )
+    def test_a_verdict_beside_what_is_cited_is_said_in_a_note(self, reply: str) -> None:
+        answer = Setup([PLAN], [reply]).ask()
+        assert answer.found
+        assert answer.text.strip() == f"{RENEW} [1]."
+        assert any("also said" in note for note in answer.trace.notes)
 
     def test_a_status_of_that_name_is_no_verdict(self) -> None:
         answer = Setup([PLAN], ["The server then says NOT_FOUND [1]."]).ask()

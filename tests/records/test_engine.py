@@ -187,6 +187,14 @@ def test_a_server_that_is_not_there() -> None:
     assert "hunter2" not in str(wrong.value)
 
 
+@pytest.mark.parametrize("password", ["pa@hunter2", "pa/@hunter2/x", "pa?@hunter2", "pa:@hunter2:1", "pa@h?hunter2=1"])
+def test_a_password_that_tears_the_address_apart_is_not_repeated(password: str) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises((ConfigurationError, RecordsError)) as wrong:
+        Records.open(f"postgresql://lore:{password}@127.0.0.1:1/lore", unredacted)
+    assert "hunter2" not in f"{wrong.value}{wrong.value.remedy}"
+
+
 def test_errors_do_not_repeat_what_was_asked(records: Records) -> None:
     with records.engine.begin() as connection:
         connection.execute(text("DROP TABLE lore_calls"))

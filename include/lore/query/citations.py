@@ -31,6 +31,7 @@ _OPENING = re.compile(
 """A code block's first line. Deeper ones are none to us: their signs are escaped, and the time to look is bounded."""
 _LANGUAGE = re.compile(r"[\w+#.\-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？])")
+_VERDICT = re.compile(r"\s*[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*", re.IGNORECASE)
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _SHORTEST_PIECE = 20
 _LONGEST_PIECE = 2_000
@@ -78,14 +79,17 @@ class AnswerCheck:
         self._findings = Findings()
         texts = [hit.chunk.passage for hit in passages]
         self._statements = Statements(support, texts, question, self._known.code) if support else None
+        self.gave_up = False
+        """Whether a sentence of it was the verdict that the passages do not answer, which does not leave."""
         self._pending = ""
+        self._returned = False
         self._looked_at = 0
         self._at_start = True
         self._fence: _Fence | None = None
 
     def feed(self, piece: str) -> str:
         """What may leave now, "" while it is undecided."""
-        self._pending += piece.translate(UNSEEN)
+        self._pending += self._lines(piece).translate(UNSEEN)
         cleaned = ""
         while (end := self._next_end()) is not None:
             unit, self._pending, self._looked_at = self._pending[:end], self._pending[end:], 0
@@ -99,6 +103,12 @@ class AnswerCheck:
         if self._fence:
             cleaned += ("" if self._at_start and not rest else "\n") + self._close(self._fence)
         return cleaned
+
+    def _lines(self, piece: str) -> str:
+        """The piece with line feeds alone; whether a carriage return at its end is half a line's end shows later."""
+        piece = "\r" * self._returned + piece
+        self._returned = piece.endswith("\r")
+        return piece.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
 
     @property
     def result(self) -> Check:
@@ -160,6 +170,9 @@ class AnswerCheck:
         opening = _OPENING.match(line) if at_start else None
         if opening and not ("`" in opening["fence"] and "`" in opening["info"]):
             return self._open(opening) + newline
+        if not self._quoting and _VERDICT.fullmatch(line):
+            self.gave_up = True
+            return ""
         cleaned = clean_line(line, self._known, self._count, self._findings, at_start=at_start, quoting=self._quoting)
         if self._statements and cleaned.strip():
             cleaned = self._statements.read(cleaned)

@@ -80,7 +80,8 @@ class Writing:
             run.notes.append(f"The language model failed: {error}")
             yield check.finish() or SMALL_TALK
         else:
-            yield check.finish()
+            rest = check.finish()
+            yield rest if "".join([*run.text, rest]).strip() else SMALL_TALK
         run.check = check.result
 
     def _written(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
@@ -124,10 +125,13 @@ class Writing:
             yield from _quote(run)
             return
         run.check = check.result
-        if run.check.kept_citations:
-            yield rest
-        else:
-            yield from _uncited(run, rest)
+        if not run.check.kept_citations:
+            yield from _uncited(run, rest, gave_up=check.gave_up)
+            return
+        rest, ends_so = _without_verdict(run, rest)
+        if check.gave_up or ends_so:
+            run.notes.append("The language model also said that the passages do not answer; what it cites stands.")
+        yield rest
 
 
 def _note_orders(run: Run) -> None:
@@ -159,12 +163,12 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _uncited(run: Run, rest: str) -> Iterator[str]:
-    """The end of an answer without citations: a warning, or "not found" where the model ends with that verdict."""
-    verdict = answering.late_verdict("".join([*run.text, rest]))
-    if verdict:
+def _uncited(run: Run, rest: str, *, gave_up: bool) -> Iterator[str]:
+    """The end of an answer without citations: a warning, or "not found" where that is the model's verdict."""
+    rest, ends_so = _without_verdict(run, rest)
+    if gave_up or ends_so:
         run.notes.append("The language model found no answer in the passages.")
-        yield rest[: max(0, len(rest) - len(verdict[0]))].rstrip()
+        yield rest.rstrip()
         yield "\n\n"
         yield from _not_found(run, answering.NOTHING_FOUND)
         return
@@ -172,6 +176,12 @@ def _uncited(run: Run, rest: str) -> Iterator[str]:
     run.notes.append("The answer cites no source.")
     run.nearest = run.nearest_pages()
     yield f"\n\n{answering.UNCITED}"
+
+
+def _without_verdict(run: Run, rest: str) -> tuple[str, bool]:
+    """The end of an answer, without the verdict that the passages do not answer; and whether it ends so."""
+    verdict = answering.late_verdict("".join([*run.text, rest]))
+    return (rest[: max(0, len(rest) - len(verdict[0]))], True) if verdict else (rest, False)
 
 
 def _quote(run: Run) -> Iterator[str]:

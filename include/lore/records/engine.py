@@ -74,12 +74,22 @@ def open_engine(url: str) -> Engine:
         address = make_url(url)
     except (ArgumentError, ValueError):
         raise ConfigurationError("LORE_RECORDS_URL cannot be read.", remedy=_REMEDY) from None
+    if _torn_apart(address):
+        raise ConfigurationError(
+            "LORE_RECORDS_URL cannot be read.", remedy=f"{_REMEDY} In a password write @ as %40, / as %2F and ? as %3F."
+        )
     return create_engine(
         address.set(drivername=_SCHEMES[address.drivername]),
         pool_pre_ping=True,
         hide_parameters=True,  # they are what people asked, and end in no log
         connect_args=_postgres_options(address),
     )
+
+
+def _torn_apart(address: URL) -> bool:
+    """Whether a piece of the password was taken for the host, the database or an option, which errors would repeat."""
+    strange = re.search(r"[^\w.:,%-]", address.host or "") or re.search("[@/]", address.database or "")
+    return bool(strange) or not all(re.fullmatch("[a-z_]+", name) for name in address.query)
 
 
 def _postgres_options(url: URL) -> dict[str, Any]:
