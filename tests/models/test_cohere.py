@@ -9,7 +9,8 @@ import pytest
 
 from include.lore.errors import ConfigurationError, ModelError
 from include.lore.models.cohere import CohereReranker
-from include.lore.types import Hit
+from include.lore.models.prices import load_prices
+from include.lore.types import Hit, Usage
 from tests.models.hits import make_hit
 from tests.servers.cohere import CohereServer, Fault, error
 
@@ -122,3 +123,17 @@ def test_without_a_key_only_a_server_of_ones_own(server: CohereServer, hits: lis
     with pytest.raises(ConfigurationError, match="LORE_COHERE_API_KEY"):
         make(server, api_key=None, base_url=None)
     assert len(make(server, api_key=None).rerank("x", hits, 1)) == 1
+
+
+@pytest.mark.parametrize("said", [-5, float("nan"), float("inf"), 1e30, "many", None])
+def test_a_bill_that_cannot_be_is_made_by_the_rule(server: CohereServer, said: object) -> None:
+    def bill(payload: dict[str, Any]) -> None:
+        payload["meta"]["billed_units"] = {"search_units": said}
+
+    told: list[Usage] = []
+    server.faults.append(Fault(change=bill))
+    reranker = make(server, prices=load_prices())
+    reranker.rerank(
+        "rotate key", [make_hit("a", "Rotate the key."), make_hit("b", "Bananas.")], 2, on_usage=told.append
+    )
+    assert [usage.cost for usage in told] == [load_prices().search_cost("cohere:rerank-v4.0-pro", 1)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from include.lore.cli.output import message, print_json, print_rich, print_text
+from include.lore.cli.output import fits, message, print_json, print_rich, print_text
 from include.lore.cli.record_text import money, one_line, record_lines, replay_lines, shortened
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 SHORT_ID = 10
+LONGEST_QUESTION = 100
+LEAST_QUESTION = 30
+"""Characters of a question for which a terminal must have room beside the columns before it."""
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 Id = Annotated[str, typer.Argument(metavar="ID", show_default=False, help="An answer's id, or the beginning of it.")]
@@ -56,8 +59,11 @@ def list_answers(
         summaries = records.latest(limit, since=moment, found=False if not_found else None)
     if json:
         print_json({"answers": [_json(summary) for summary in summaries]})
+    elif summaries and fits(_answers_table(summaries, LEAST_QUESTION)):
+        print_rich(_answers_table(summaries, LONGEST_QUESTION))
     elif summaries:
-        print_rich(_answers_table(summaries))
+        for one in summaries:
+            print_text(_two_lines(one))
     else:
         message("No answer is recorded." if moment is None and not not_found else "No such answer is recorded.")
 
@@ -168,7 +174,26 @@ def _json(value: Any) -> Any:
     return to_jsonable_python(value, fallback=lambda _: None)  # vectors, which say nothing to a reader
 
 
-def _answers_table(summaries: Sequence[Summary]) -> Any:
+def _two_lines(one: Summary) -> str:
+    """An answer for a narrow terminal: the question stands below the rest."""
+    parts = (
+        one_line(one.id)[:SHORT_ID],
+        f"{one.asked_at:%Y-%m-%d %H:%M}",
+        shortened(one.surface, 10),
+        shortened(one.asker, 20),
+        "found" if one.found else "not found",
+        "" if one.seconds is None else f"{one.seconds:.2f} s",
+        money(one.cost) if one.calls else "",
+        _opinions(one),
+    )
+    return f"{'  '.join(part for part in parts if part)}\n  {shortened(one.question, LONGEST_QUESTION)}"
+
+
+def _opinions(one: Summary) -> str:
+    return ", ".join([f"{one.helpful} up"] * bool(one.helpful) + [f"{one.unhelpful} down"] * bool(one.unhelpful))
+
+
+def _answers_table(summaries: Sequence[Summary], characters: int) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -177,9 +202,10 @@ def _answers_table(summaries: Sequence[Summary]) -> Any:
     for heading in ("seconds", "cost"):
         table.add_column(heading, justify="right")
     table.add_column("feedback")
+    for column in table.columns:
+        column.no_wrap = True
     table.add_column("question", overflow="fold")
     for one in summaries:
-        opinions = [f"{one.helpful} up"] * bool(one.helpful) + [f"{one.unhelpful} down"] * bool(one.unhelpful)
         table.add_row(
             one_line(one.id)[:SHORT_ID],
             f"{one.asked_at:%Y-%m-%d %H:%M}",
@@ -188,8 +214,8 @@ def _answers_table(summaries: Sequence[Summary]) -> Any:
             "yes" if one.found else "no",
             "" if one.seconds is None else f"{one.seconds:.2f}",
             money(one.cost) if one.calls else "",
-            ", ".join(opinions),
-            shortened(one.question, 100),
+            _opinions(one),
+            shortened(one.question, characters),
         )
     return table
 

@@ -29,6 +29,7 @@ MAX_CHARACTERS = 8 * MAX_TOKENS_PER_DOCUMENT
 """What is sent of a passage; the service itself cuts to the tokens."""
 MAX_DOCUMENTS = 1000
 TIMEOUT_SETTING = "LORE_RERANKER_TIMEOUT_SECONDS"
+HIGHEST_COUNT = 1e9
 DOCUMENTS_A_SEARCH = 100
 """One search of Cohere's price list ranks so many documents."""
 
@@ -93,9 +94,8 @@ class CohereReranker:
     def _usage(self, response: Any, count: int) -> Usage:
         """What the call cost: by the tokens or the searches that the service counted, or by its rule for searches."""
         billed = getattr(response.meta, "billed_units", None)
-        tokens, units = (getattr(billed, name, None) for name in ("input_tokens", "search_units"))
-        tokens = int(tokens) if isinstance(tokens, int | float) else None
-        searches = math.ceil(units if isinstance(units, int | float) else count / DOCUMENTS_A_SEARCH)
+        tokens, units = (_counted(getattr(billed, name, None)) for name in ("input_tokens", "search_units"))
+        searches = math.ceil(count / DOCUMENTS_A_SEARCH) if units is None else units
         cost = self._prices.search_cost(self.name, searches) if self._prices else None
         if cost is None and self._prices and tokens is not None:
             cost = self._prices.cost(self.name, tokens, 0)
@@ -139,3 +139,8 @@ class CohereReranker:
 def _sendable(text: str) -> str:
     """Valid UTF-8, bounded, and not empty."""
     return text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8") or " "
+
+
+def _counted(said: object) -> int | None:
+    """What the service counted; None where it does not say, or says what no count is: a bill is made from it."""
+    return math.ceil(said) if isinstance(said, int | float) and 0 <= said < HIGHEST_COUNT else None
