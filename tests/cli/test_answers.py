@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from include.lore.cli.output import clean
 from include.lore.records.records import Records
 from include.lore.types import Message, Question
 from tests.cli.conftest import Lore, environment
@@ -224,3 +225,12 @@ class TestCosts:
         assert "$0.2500" in shown.stdout
         assert "4,000,000,500" in shown.stdout
         assert "the price of 1 calls is not known" in shown.stderr
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_list_is_readable_on_a_terminal(lore: Lore, records: Records, columns: int) -> None:
+    records.add(small_answer("b" * 32, asker="U1"), datetime(2026, 11, 30, 8, 5, tzinfo=UTC))
+    shown = clean(lore("answers", "list", TTY_COMPATIBLE="1", COLUMNS=str(columns)).stdout)
+    assert "2026-11-30 08:05" in shown
+    assert f"{'b' * 32}?" in shown
+    assert all(len(line) <= columns for line in shown.splitlines())
