@@ -138,10 +138,13 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             retries=0,
         )
         def all_documents_indexed(report: Mapping[str, Any]) -> None:
+            from include.lore.ingest.reconcile import named
+            from include.lore.types import Failure
+
             if report["status"] == "ok":
                 return
             for failure in report["failures"]:
-                log.warning("%s: %s", failure["document_id"], failure["reason"])
+                log.warning(named(Failure(**failure)))
             raise AirflowSkipException(f"{len(report['failures'])} documents could not be indexed; see the lines above")
 
         shards: Any = extract()  # from here on the calls give references to XComs, not the values
