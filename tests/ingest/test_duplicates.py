@@ -203,7 +203,7 @@ def test_readers_of_different_audiences_keep_their_pages(house: House) -> None:
     assert house.duplicates() == {"de/b": "en/b"}
 
 
-@pytest.mark.parametrize("expression", ["(x+x+)+y", "/((?:x|x)+)/y", "(.*x.*x.*x.*x.*x.*)y"])
+@pytest.mark.parametrize("expression", ["/((?:x|x)+)/y", "/((?:x|xx)+)/y"])
 def test_an_expression_that_would_never_end_is_an_error_that_says_so(expression: str) -> None:
     pages = [outline(f"{'x' * 100}/{number}") for number in range(3)]
     with pytest.raises(ConfigurationError, match="takes too long") as caught:
