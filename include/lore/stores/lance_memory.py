@@ -16,6 +16,7 @@ SETTINGS = {
     "LANCEDB_LOG": "error",  # its warnings would stand in the middle of what a command prints
     "LANCE_DEFAULT_IO_BUFFER_SIZE": str(32 * 1024 * 1024),  # 2 GB by default: it would read a whole table ahead
     "LANCE_SHUFFLE_BATCH_BYTES": str(8 * 1024 * 1024),
+    "LANCE_DEFAULT_BATCH_SIZE": "1024",  # rows; 8,192 by default, of which long passages make hundreds of megabytes
 }
 """LanceDB reads these when it is imported; what a person has set goes first."""
 ARENA_MAX, ARENAS = -8, 2
