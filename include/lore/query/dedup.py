@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from include.lore.query.visible import UNSEEN, web_address
 from include.lore.types import PUBLIC, Hit
@@ -19,6 +20,9 @@ EDITED_SHARE = 0.02
 KEYS = 6
 """Two texts are compared when they share one of their longest words between the same neighbours: near-equal texts share
 nearly all of them, and others none."""
+
+TEXTS_KEPT = 2_048
+"""Passages that were taken apart lately: about 20 MB. Good passages are found by many questions."""
 
 _NO_WORD = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 # In Chinese and Japanese, which put no space between words, each character counts as one.
@@ -61,10 +65,11 @@ def _openness(hit: Hit) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The words of a text in order, and each of them once."""
+    """The words of a text in order, each of them once, and what it is found by among others (see `KEYS`)."""
 
     words: tuple[str, ...]
     different: frozenset[str]
+    keys: tuple[tuple[str, ...], ...]
 
 
 class _Copies:
@@ -77,13 +82,12 @@ class _Copies:
 
     def place(self, hit: Hit) -> int:
         """The place of the text that this one is a copy of, or the next free one, where it is then known."""
-        words = _words(hit.chunk.text)
-        short = len(words) < TELLING_WORDS
-        identity = (*words, "", hit.chunk.title, *hit.chunk.headings) if short else words
+        text = _text(hit.chunk.text)
+        short = len(text.words) < TELLING_WORDS
+        identity = (*text.words, "", hit.chunk.title, *hit.chunk.headings) if short else text.words
         place = self._equal.get(identity)
         if place is None:
-            text = _Text(words, frozenset(words))
-            keys = () if short else _keys(text)
+            keys = () if short else text.keys
             place = self._nearly_equal(text, keys)
             if place == len(self._texts):
                 self._texts.append(text)
@@ -103,9 +107,12 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.translate(UNSEEN).lower()))
 
 
-def _keys(text: _Text) -> list[tuple[str, ...]]:
-    longest = sorted(sorted(text.different), key=len, reverse=True)[:KEYS]  # sorted twice is faster than by pairs
-    return [text.words[max(0, place - 1) : place + 2] for place in map(text.words.index, longest)]
+@lru_cache(maxsize=TEXTS_KEPT)
+def _text(text: str) -> _Text:
+    words = _words(text)
+    different = frozenset(words)
+    longest = sorted(sorted(different), key=len, reverse=True)[:KEYS]  # sorted twice is faster than by pairs
+    return _Text(words, different, tuple(words[max(0, place - 1) : place + 2] for place in map(words.index, longest)))
 
 
 def _edited(one: _Text, other: _Text) -> bool:
