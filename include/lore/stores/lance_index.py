@@ -24,7 +24,7 @@ PARTITION_ROWS = 512
 PROBED_SHARE, PROBED_MINIMUM = 0.375, 48
 """How many vectors a partition of the index has, and into which share of the partitions a search looks.
 
-Up to some 24,000 chunks these are all partitions, and the search stays exact.
+Up to some 24,000 chunks these are all partitions.
 
 Measured at 100,000 chunks (docs/scale.md): recall of the true nearest 100 above .99, at a tenth of the cost.
 """

@@ -94,7 +94,7 @@ class LanceStore:
         audiences: Sequence[str] = (PUBLIC,),
     ) -> list[Hit]:
         """See `Index.search`. Keyword search is BM25 over stemmed title, headings and text; vector search is exact up
-        to some 24,000 chunks and finds nearly all of the nearest beyond.
+        to 4,000 chunks and finds nearly all of the nearest beyond.
         """
         check_query(vector, alpha, self._recipe.dimensions)
         tables = self._tables()
