@@ -116,7 +116,7 @@ def test_the_index_of_the_docs_links_every_page(page: Path) -> None:
     assert page == index or page in linked
 
 
-@pytest.mark.parametrize("text", examples())
+@pytest.mark.parametrize("text", list(examples()))
 def test_an_example_in_yaml_can_be_taken_over(text: str, tmp_path: Path) -> None:
     file = tmp_path / "example.yaml"
     file.write_text(text, encoding="utf-8")
