@@ -161,7 +161,7 @@ class _Handler(QuietHandler):
         if status == 200 and headers.get("if-none-match") == sent.get("ETag", ""):
             status, body = 304, b""
         github.requests[count - 1] = replace(request, status=fault.status or status if fault else status)
-        self._send(status, sent, body, fault)
+        self.reply(status, {"Content-Type": "application/json; charset=utf-8", **sent}, body, fault)
 
     def _page(self, path: str, query: Mapping[str, str], rows: list[Payload]) -> tuple[list[Payload], str]:
         size = min(100, int(query.get("per_page", 30)))
@@ -175,28 +175,6 @@ class _Handler(QuietHandler):
             and (page > 1 if rel in ("prev", "first") else page < last)
         ]
         return rows[(page - 1) * size : page * size], ", ".join(links)
-
-    def _send(self, status: int, headers: dict[str, str], body: bytes, fault: Fault | None) -> None:
-        cut = False
-        if fault:
-            time.sleep(fault.delay)
-            status = fault.status or status
-            headers |= fault.headers
-            body = body if fault.body is None else fault.body
-            cut = fault.cut
-        try:
-            self.send_response(status)
-            for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
-                self.send_header(name, value)
-            length = len(body) if fault is None or fault.length is None else fault.length
-            self.send_header("Content-Length", str(length))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body[: len(body) // 2] if cut else body)
-            self.wfile.flush()
-            self.close_connection = self.close_connection or cut or length != len(body)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the client had enough
 
 
 class GitHubServer(LocalServer):

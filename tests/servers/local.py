@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -14,6 +15,17 @@ class Passing(Protocol):
     match: str
     times: int
     after: int
+
+
+class Spoiling(Protocol):
+    """A fault that replaces `status`, `headers` and `body` of an answer, cuts it, lies about its `length`, or waits."""
+
+    status: int | None
+    headers: Mapping[str, str]
+    body: bytes | None
+    cut: bool
+    length: int | None
+    delay: float
 
 
 Fault = TypeVar("Fault", bound=Passing)
@@ -28,6 +40,28 @@ class QuietHandler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing: a test's output is not a log."""
+
+    def reply(self, status: int, headers: Mapping[str, str], body: bytes, fault: Spoiling | None) -> None:
+        """Send an answer, or what a fault makes of it."""
+        cut, length = False, len(body)
+        if fault:
+            time.sleep(fault.delay)
+            status = fault.status or status
+            headers = {**headers, **fault.headers}
+            body = body if fault.body is None else fault.body
+            cut, length = fault.cut, len(body) if fault.length is None else fault.length
+        try:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(length))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body[: len(body) // 2] if cut else body)
+            self.wfile.flush()
+            self.close_connection = self.close_connection or cut or length != len(body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client had enough
 
 
 class LocalServer:

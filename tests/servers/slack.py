@@ -12,7 +12,6 @@ import base64
 import binascii
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -53,7 +52,7 @@ class _Handler(QuietHandler):
             known = self.headers.get("Authorization") == f"Bearer {TOKEN}"
             status, content_type, body = self._answer(parts.path, query, known)
         told = {"x-oauth-scopes": ",".join(sorted(slack.scopes))} if known and slack.tells_scopes else {}
-        self._send(status, {"Content-Type": content_type, **told}, body, fault)
+        self.reply(status, {"Content-Type": content_type, **told}, body, fault)
 
     def _answer(self, path: str, query: Payload, known: bool) -> tuple[int, str, bytes]:
         slack = self.api
@@ -70,26 +69,6 @@ class _Handler(QuietHandler):
         else:
             answer = slack.answer(path.rpartition("/")[2], query)
         return 200, "application/json; charset=utf-8", json.dumps(answer).encode()
-
-    def _send(self, status: int, headers: dict[str, str], body: bytes, fault: Fault | None) -> None:
-        cut = False
-        if fault:
-            time.sleep(fault.delay)
-            status = fault.status or status
-            headers |= fault.headers
-            body = body if fault.body is None else fault.body
-            cut = fault.cut
-        try:
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body[: len(body) // 2] if cut else body)
-            self.wfile.flush()
-            self.close_connection = self.close_connection or cut
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the client had enough
 
 
 class SlackServer(LocalServer):
