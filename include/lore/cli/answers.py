@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from include.lore.cli.output import fits, message, print_json, print_rich, print_text
-from include.lore.cli.record_text import money, one_line, record_lines, replay_lines, shortened
+from include.lore.cli.output import fits, message, one_line, print_json, print_rich, print_text
+from include.lore.cli.record_text import money, record_lines, replay_lines, shortened
 
 if TYPE_CHECKING:
     from include.lore.records.entries import Cost, Summary

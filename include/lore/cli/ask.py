@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from include.lore.cli.common import answer_json, hit_json, open_index
-from include.lore.cli.output import clean, is_terminal, message, print_json, print_rich, print_text
+from include.lore.cli.output import clean, is_terminal, message, one_line, print_json, print_rich, print_text
 
 if TYPE_CHECKING:
     from include.lore.protocols import Recorder, Store
@@ -151,16 +151,16 @@ def _print_sources(answer: Answer) -> None:
 
 def _place(citation: Citation) -> str:
     lines = [_path(citation.title, citation.headings), citation.url or citation.document_id]
-    return "\n    ".join(_one_line(line) for line in lines if line)
+    return "\n    ".join(one_line(line) for line in lines if line)
 
 
 def _hit_text(number: int, hit: Hit) -> str:
     chunk = hit.chunk
-    text = _one_line(chunk.text)
+    text = one_line(chunk.text)
     shown = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"
     lines = [
-        f"{number}. {_one_line(_path(chunk.title, chunk.headings))}  ({chunk.source_id}, {hit.score:.3f})",
-        _one_line(chunk.url or chunk.document_id),
+        f"{number}. {one_line(_path(chunk.title, chunk.headings))}  ({chunk.source_id}, {hit.score:.3f})",
+        one_line(chunk.url or chunk.document_id),
         shown,
     ]
     return "\n   ".join(line for line in lines if line) + "\n"
@@ -168,7 +168,3 @@ def _hit_text(number: int, hit: Hit) -> str:
 
 def _path(title: str, headings: Sequence[str]) -> str:
     return " > ".join(part for part in (title, *headings) if part.strip())
-
-
-def _one_line(text: str) -> str:
-    return " ".join(clean(text).split())

@@ -23,6 +23,7 @@ __all__ = [
     "fits",
     "is_terminal",
     "message",
+    "one_line",
     "print_json",
     "print_rich",
     "print_text",
@@ -48,6 +49,11 @@ def clean(text: str) -> str:
     """The text as it may be shown: only printable characters, tabs and newlines."""
     text = text.replace("\r\n", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     return CONTROLS.sub("", ESCAPES.sub("", text))
+
+
+def one_line(text: str) -> str:
+    """The text in one line, without what a terminal would obey."""
+    return " ".join(clean(text).split())
 
 
 def is_terminal() -> bool:

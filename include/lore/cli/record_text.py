@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from include.lore.cli.output import clean
+from include.lore.cli.output import clean, one_line
 
 if TYPE_CHECKING:
     from include.lore.evaluation.replay import Replay
     from include.lore.records.entries import Record
     from include.lore.types import Answer, Check, Citation, Plan, Trace, Usage
 
-__all__ = ["money", "one_line", "record_lines", "replay_lines", "shortened"]
+__all__ = ["money", "record_lines", "replay_lines", "shortened"]
 
 WIDTH = 12
 
@@ -69,11 +69,6 @@ def replay_lines(replayed: Replay) -> Iterator[str]:
             yield ""
             yield f"{name}: {before.trace.seconds[name]:.3f} s then, {now.trace.seconds[name]:.3f} s now."
             break
-
-
-def one_line(text: str) -> str:
-    """The text in one line, without what a terminal would obey."""
-    return " ".join(clean(text).split())
 
 
 def shortened(text: str, characters: int) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from include.lore.query.commands import REMOVED_COMMAND, bound_names, is_shell
 from include.lore.query.inline import REMOVED_FROM_CODE, Findings, clean_line
 from include.lore.query.known import Known, known_to
-from include.lore.query.marks import CITATION
+from include.lore.query.marks import CHECKED, CITATION
 from include.lore.query.quotes import cite
 from include.lore.query.statements import Review, Statements, mark_names
 from include.lore.query.support import Support
@@ -36,7 +36,6 @@ _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _SHORTEST_PIECE = 20
 _LONGEST_PIECE = 2_000
 NAMES_TOLD = 5
-_CITATION = re.compile(r"(?<!\\)\[(\d+)\]")
 _CITATIONS_AFTER = re.compile(rf"\s{{0,3}}(?:(?:{CITATION})\s{{0,2}})+", re.IGNORECASE | re.VERBOSE)
 _OPENERS = "[【［〔(\\"
 _CLOSERS = "]】］〕)"
@@ -219,7 +218,7 @@ def citations_of(text: str, passages: Sequence[Hit], kept: Sequence[int], questi
     """The citations of a checked answer, by number; each quotes what bears out the lines that cite it."""
     lines: dict[int, list[str]] = {number: [] for number in kept}
     for line in text.splitlines():
-        for number in dict.fromkeys(_CITATION.findall(line)):
+        for number in dict.fromkeys(CHECKED.findall(line)):
             if int(number) in lines:
                 lines[int(number)].append(line)
     return tuple(cite(number, passages[number - 1], " ".join([*lines[number], question])) for number in kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CITATION", "NUMBERS", "expand", "indexed_name", "is_interval"]
+__all__ = ["CHECKED", "CITATION", "NUMBERS", "expand", "indexed_name", "is_interval"]
 
 _MAX_RANGE = 50
 _NAME = r"(?:sources?|src|refs?|references?|passages?|documents?|docs?|citations?|quellen?|no\.?)\s*[:#]?\s*"
@@ -18,6 +18,9 @@ CITATION = rf"""
   | \((?={_NAME}\d){NUMBERS}\)
 """
 """A pattern (verbose, ignoring case) for a citation as models write it."""
+
+CHECKED = re.compile(r"(?<!\\)\[(\d+)\]")
+"""A citation as the check leaves it, with its number."""
 
 _INDEXED = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]\s]*\])*$")
 _INDEX_GOES_ON = re.compile(r"\.[a-z_]|\[[a-z\"']|\s*=[^=]")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from include.lore.query.commands import KnownCode
+from include.lore.query.marks import CHECKED
 from include.lore.query.support import Support
 from include.lore.query.words import content_words
 
@@ -24,7 +25,6 @@ FEWEST_QUOTED_WORDS = 4
 """Shorter quotations are names, labels and words that are talked about."""
 LONGEST_TOLD = 200
 
-_CITATION = re.compile(r"(?<!\\)\[(\d+)\]")
 _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.*?)(?<!`)\1(?!`)")
 _MARKERS = re.compile(r"^\s*(?:>\s*|[-*+]\s+|\d{1,9}[.)]\s+)*")
 _QUOTATION = re.compile(r"“([^“”]+)[”“]|„([^„“”]+)[“”]|«([^«»]+)»|(?<![\w\"])\"([^\"]+)\"(?!\w)")
@@ -56,10 +56,10 @@ class Statements:
 
     def read(self, sentence: str) -> str:
         """A sentence or line that was checked already, with a mark where it needs one."""
-        found = map(int, _CITATION.findall(_CODE_SPAN.sub("", sentence)))
+        found = map(int, CHECKED.findall(_CODE_SPAN.sub("", sentence)))
         numbers = [number for number in found if 1 <= number <= len(self._texts)]
         marked = self._mark_code(sentence)
-        bare = " ".join(_CITATION.sub("", _MARKERS.sub("", sentence)).split())
+        bare = " ".join(CHECKED.sub("", _MARKERS.sub("", sentence)).split())
         if _NO_STATEMENT.match(bare) or bare.rstrip("*_").endswith((":", "?", "：", "？")):
             return marked
         misquoted = list(self._misquoted(sentence, bare, numbers))
@@ -107,7 +107,7 @@ def mark_names(names: Sequence[str]) -> str:
 
 def _marked(sentence: str) -> str:
     """The mark stands after the last citation, else at the end before the full stop."""
-    ends = [match.end() for match in _CITATION.finditer(sentence)]
+    ends = [match.end() for match in CHECKED.finditer(sentence)]
     end = ends[-1] if ends else len(sentence.rstrip().rstrip(".!?。！？|").rstrip())
     return f"{sentence[:end]} {MARK}{sentence[end:]}"
 
