@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from include.lore.declarations.reading import yaml_errors
+from include.lore.declarations.reading import unique_keys, yaml_errors
 from include.lore.errors import DeclarationError
 
 __all__ = ["KeyPath", "explain", "read_mapping"]
@@ -60,15 +60,7 @@ def _lines(node: yaml.Node, path: Path, at: KeyPath = (), depth: int = 0) -> Ite
             yield (*at, position), item.start_mark.line + 1
             yield from _lines(item, path, (*at, position), depth + 1)
     if isinstance(node, yaml.MappingNode):
-        seen: dict[str, int] = {}
-        for key, value in node.value:
-            line, name = key.start_mark.line + 1, str(key.value)
-            if name in seen:
-                raise DeclarationError(
-                    f"{path}, line {line}: the key `{name}` is here twice; the first is on line {seen[name]}.",
-                    remedy="Delete one of them.",
-                )
-            seen[name] = line
+        for name, line, value in unique_keys(node, path, DeclarationError):
             yield (*at, name), line
             yield from _lines(value, path, (*at, name), depth + 1)
 

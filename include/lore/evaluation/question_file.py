@@ -23,7 +23,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from include.lore.declarations.reading import yaml_errors
+from include.lore.declarations.reading import unique_keys, yaml_errors
 from include.lore.errors import ConfigurationError
 from include.lore.types import PUBLIC
 
@@ -164,19 +164,11 @@ def _read_yaml(path: Path) -> tuple[list[Any], list[Mapping[str, int]]]:
 
 
 def _lines(item: yaml.Node, path: Path, depth: int = 0) -> Iterator[tuple[str, int]]:
-    """Key → line, and a key that is there twice is an error: YAML would keep the last without a word."""
+    """Key → line."""
     yield "", item.start_mark.line + 1
     if not isinstance(item, yaml.MappingNode):
         return
-    seen: dict[str, int] = {}
-    for key, value in item.value:
-        line, name = key.start_mark.line + 1, str(key.value)
-        if name in seen:
-            raise ConfigurationError(
-                f"{path}, line {line}: `{name[:100]}` is here twice; the first is on line {seen[name]}.",
-                remedy="Delete one of them.",
-            )
-        seen[name] = line
+    for name, line, value in unique_keys(item, path, ConfigurationError, called=""):
         yield name, line
         if depth == 0:
             list(_lines(value, path, depth=1))  # the pages of a question
