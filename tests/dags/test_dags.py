@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -95,13 +96,18 @@ def test_with_nothing_to_index_the_run_is_reconciled_all_the_same(project: Proje
     assert run.tasks["all_documents_indexed"] == "skipped"
 
 
-def test_a_document_that_fails_alone_leaves_a_skipped_task_that_says_so(project: Project) -> None:
+def test_a_document_that_fails_alone_leaves_a_skipped_task_that_says_so(
+    project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, logger="include.lore.orchestration.dag_factory")
     run = project.airflow.run("ingest_partly")
     assert run.succeeded, run.errors
     assert run.tasks["all_documents_indexed"] == "skipped"
     report = run.value("reconcile")
     assert report["status"] == "warning"
     assert [failure["document_id"] for failure in report["failures"]] == ["partly:bad.ipynb"]
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [line.count("partly:bad.ipynb") for line in said if "bad.ipynb" in line] == [1]
 
 
 def test_a_shard_that_fails_fails_the_run_and_nothing_is_reconciled(

@@ -220,6 +220,11 @@ class TestWithChatModel:
         setup = Setup([{"wordings": ["glacier of the Rhone", "Rhone source", "Rhone glacier"]}], [])
         assert setup.ask(Question("Which glacier feeds the Rhone?")).text.startswith(NOTHING_FOUND)
 
+    def test_a_name_that_no_page_mentions_is_for_the_model_to_judge(self) -> None:
+        question = Question("How do we rotate the API key at ACME?")
+        assert Setup([PLAN], ["Rotate the API key under Settings [1]."]).ask(question).found
+        assert Setup().ask(question).text.startswith(NOTHING_FOUND)
+
     def test_an_answer_without_citations_warns(self) -> None:
         answer = Setup([PLAN], ["Surely somewhere [9]."]).ask()
         assert answer.text == f"Surely somewhere.\n\n{UNCITED}"
