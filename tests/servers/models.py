@@ -111,9 +111,10 @@ class ModelHandler(QuietHandler):
             self.chunk(write(event))
         if not broken and end:
             self.chunk(end)
-        if not fault.cut:
+        if fault.cut:
+            self.close_connection = True
+        else:
             self.chunk(b"")
-        self.close_connection = True
 
     def start(self, content_type: str) -> None:
         self.send_response(200)
