@@ -22,6 +22,8 @@ VENDOR_NAMES = {
     "cohere_api_key": "COHERE_API_KEY",
     "github_token": "GITHUB_TOKEN",
     "slack_token": "SLACK_BOT_TOKEN",
+    "slack_app_token": "SLACK_APP_TOKEN",
+    "slack_signing_secret": "SLACK_SIGNING_SECRET",
 }
 """Keys that are also taken from the variables that the vendors' own tools read."""
 
@@ -78,7 +80,22 @@ class Settings(BaseModel):
     github_app_id: str | None = Field(None, description="A GitHub App that takes the place of the token")
     github_app_private_key: SecretStr | None = Field(None, description="The App's private key, in PEM")
     github_app_installation_id: str | None = Field(None, description="The App's installation; default: found by itself")
-    slack_token: SecretStr | None = Field(None, description="Bot token for reading Slack; also SLACK_BOT_TOKEN")
+    slack_token: SecretStr | None = Field(
+        None, description="Bot token for reading Slack and answering in it; also SLACK_BOT_TOKEN"
+    )
+    slack_app_token: SecretStr | None = Field(
+        None, description="App-level token (xapp-…) for Socket Mode; also SLACK_APP_TOKEN"
+    )
+    slack_signing_secret: SecretStr | None = Field(
+        None, description="Signing secret of the app, for HTTP mode; also SLACK_SIGNING_SECRET"
+    )
+    slack_base_url: str = Field("https://slack.com/api/", description="Slack's Web API, as the bot calls it")
+    slack_workers: int = Field(4, gt=0, le=64, description="Questions that one bot answers at the same time")
+    slack_queue: int = Field(100, gt=0, description="Questions that may wait in one bot; more are asked to come later")
+    slack_user_limit: int = Field(20, ge=0, description="Questions of one person in ten minutes; 0: no limit")
+    slack_channel_limit: int = Field(100, ge=0, description="Questions in one channel in ten minutes; 0: no limit")
+    slack_feedback_channel: str = Field("", description="Id of the channel that is told of answers that did not help")
+    slack_trace_url: str = Field("", description="Link to an answer's trace for maintainers, with {id} for its id")
     stackexchange_key: SecretStr | None = Field(
         None, description="Key of Stack Exchange's API: 10,000 calls a day instead of 300"
     )
