@@ -85,6 +85,47 @@ def test_what_is_left_for_the_next_stays(claims: Claims, clock: Clock) -> None:
     assert (claim.owner, claim.attempts, claim.data) == ("b", 2, {"channel": "C1"})
 
 
+def test_whoever_takes_it_over_gets_what_was_noted_last(claims: Claims, clock: Clock) -> None:
+    first = claims.take("event", "a", 60, {"channel": "C1", "state": "taken"})
+    assert first and (first.owner, first.attempts, first.data) == ("a", 1, {"channel": "C1", "state": "taken"})
+    assert claims.take("event", "b", 60) is None
+    assert claims.note("event", "a", {"state": "started", "ts": "2.0"})
+    clock.forward(61)
+    second = claims.take("event", "b", 60, {"channel": "C9"})
+    assert second and (second.owner, second.attempts) == ("b", 2)
+    assert second.data == {"channel": "C1", "state": "started", "ts": "2.0"}
+
+
+def test_only_the_owner_can_note_something(claims: Claims, clock: Clock) -> None:
+    claims.claim("event", "a", 60, {"state": "taken"})
+    assert not claims.note("event", "b", {"state": "started"})
+    assert not claims.note("unknown", "a", {"state": "started"})
+    clock.forward(61)
+    assert claims.note("event", "a", {"more": 1})  # nobody has taken it over yet
+    claims.claim("event", "b", 60)
+    assert not claims.note("event", "a", {"state": "started"})
+    assert claims.finish("event", "b")
+    assert not claims.note("event", "b", {"state": "started"})
+    assert [claim.data for claim in claims.noted("state", "taken")] == [{"state": "taken", "more": 1}]
+
+
+def test_events_are_found_by_what_was_noted(claims: Claims) -> None:
+    for key, ts in (("a", "1.0"), ("b", "2.0"), ("c", "1.0")):
+        claims.claim(key, "x", 60, {"ts": ts})
+    claims.finish("c", "x")
+    assert [claim.key for claim in claims.noted("ts", "1.0")] == ["a", "c"]
+    assert claims.noted("ts", "3.0") == []
+    assert claims.noted("nothing", "1.0") == []
+
+
+def test_notes_of_several_threads_are_all_kept(claims: Claims) -> None:
+    claims.claim("event", "a", 60)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda number: claims.note("event", "a", {f"n{number}": number}), range(40)))
+    [claim] = claims.noted("n0", "0")
+    assert claim.data == {f"n{number}": number for number in range(40)}
+
+
 def test_a_lease_can_be_extended(claims: Claims, clock: Clock) -> None:
     claims.claim("event", "a", 60)
     clock.forward(50)

@@ -29,7 +29,9 @@ KEPT_DAYS = 7.0
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An event whose handling did not end. `data` is what its first owner left for whoever takes it over."""
+    """An event whose handling did not end. `data` is what its owners left for whoever takes it over; `attempts` counts
+    who claimed it.
+    """
 
     key: str
     owner: str
@@ -51,6 +53,10 @@ class Claims:
         False where somebody holds it, the same owner too, and where it is finished. `data` (JSON values) is kept from
         the first claim on.
         """
+        return self.take(key, owner, seconds, data) is not None
+
+    def take(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> Claim | None:
+        """As `claim`, with what is known of the event from then on: its data is the last that an owner left."""
         now = self._now()
         row = {
             "key": short_key(key),
@@ -68,7 +74,20 @@ class Claims:
             .on_conflict_do_update(index_elements=["key"], set_=taken_over, where=free)
         )
         with explained("written"), self._engine.begin() as connection:
-            return connection.execute(take.returning(claims.c.key)).first() is not None
+            taken = connection.execute(take.returning(claims)).mappings().first()
+        return _claim(taken) if taken else None
+
+    def note(self, key: str, owner: str, data: Mapping[str, Any]) -> bool:
+        """Leave more for whoever takes it over: each name in `data` (JSON values) takes the place of what it had, and
+        other names stay. False, and nothing changes, where the owner lost it.
+        """
+        mine = _mine(short_key(key), short_key(owner))
+        with explained("written"), self._engine.begin() as connection:  # SQLite's lock is held from here on
+            found = connection.execute(select(claims.c.data).where(mine).with_for_update()).first()
+            if found is None:
+                return False
+            connection.execute(update(claims).where(mine).values(data={**found.data, **data}))
+        return True
 
     def extend(self, key: str, owner: str, seconds: float) -> bool:
         """Hold it for so many seconds from now; False where the owner lost it, and should leave it to another."""
@@ -87,7 +106,13 @@ class Claims:
         query = select(claims).where(claims.c.state == HELD, claims.c.lease_until <= self._now())
         with explained("read"), reading(self._engine) as connection:
             found = connection.execute(query.order_by(claims.c.lease_until).limit(limit)).mappings()
-            return [Claim(row["key"], row["owner"], row["lease_until"], row["attempts"], row["data"]) for row in found]
+            return [_claim(row) for row in found]
+
+    def noted(self, name: str, text: str) -> list[Claim]:
+        """The events, finished ones too, whose data has this text under the name."""
+        query = select(claims).where(claims.c.data[name].as_string() == text)
+        with explained("read"), reading(self._engine) as connection:
+            return [_claim(row) for row in connection.execute(query.order_by(claims.c.key)).mappings()]
 
     def prune(self, days: float = KEPT_DAYS) -> int:
         """Forget events that were finished, or given up, so long ago; returns how many."""
@@ -103,3 +128,7 @@ class Claims:
 
 def _mine(key: str, owner: str) -> ColumnElement[bool]:
     return and_(claims.c.key == key, claims.c.owner == owner, claims.c.state == HELD)
+
+
+def _claim(row: Mapping[str, Any]) -> Claim:
+    return Claim(row["key"], row["owner"], row["lease_until"], row["attempts"], row["data"])

@@ -18,10 +18,11 @@ from include.lore.records.claims import Claims
 from include.lore.records.clean import Redact, short_key, storable, storable_answer
 from include.lore.records.engine import BUSY_SECONDS, explained, insert_for, open_engine, reading
 from include.lore.records.entries import Feedback, Record, Summary
+from include.lore.records.places import Places
 from include.lore.records.recorder import Finished
 from include.lore.records.rows import PARTS, Rows, answer_of, rows_of
 from include.lore.records.schema import bring_up_to_date
-from include.lore.records.tables import answers, calls, feedback
+from include.lore.records.tables import answers, calls, feedback, places
 from include.lore.types import Answer
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ class Records:
     # ---------------------------------------------------------------------------------------------------- removal
 
     def forget(self, asker: str) -> int:
-        """Remove all that is recorded of a person: their questions with the answers, and what they thought of others'.
+        """Remove all that is recorded of a person: their questions with the answers, where these were given, and what
+        they thought of others'.
 
         Returns how many answers were removed. Raises ConfigurationError for "", which is everybody who is not known.
         """
@@ -162,6 +164,7 @@ class Records:
             raise ConfigurationError("No person is named.", remedy="Give the id that `lore answers list` shows.")
         with explained("removed"), self.engine.begin() as connection:
             connection.execute(delete(feedback).where(feedback.c.asker == who))
+            connection.execute(delete(places).where(places.c.asker == who))
             gone = connection.execute(delete(answers).where(answers.c.asker == who)).rowcount
         self._write_over()
         return gone
@@ -177,8 +180,11 @@ class Records:
 
     def tidy(self) -> bool:
         """Remove a batch of what is older than is to be kept; whether there may be more of it."""
-        if self._retention and self.expire(datetime.now(UTC) - self._retention):
-            return True
+        if self._retention:
+            before = datetime.now(UTC) - self._retention
+            if self.expire(before):
+                return True
+            Places(self.engine).expire(before)
         Claims(self.engine).prune()
         return False
 

@@ -43,9 +43,10 @@ __all__ = [
     "feedback",
     "metadata",
     "passages",
+    "places",
 ]
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest migration. It stands here too, so that opening records that are up to date need not import Alembic."""
 
 VERSION_TABLE = "lore_schema"
@@ -215,3 +216,19 @@ claims = Table(
     Index(None, "lease_until"),
 )
 """Which process handles an event, or did."""
+
+places = Table(
+    "lore_places",
+    metadata,
+    _key("channel", primary_key=True),
+    _key("ts", primary_key=True),
+    _key("team", primary_key=True),
+    _key("thread_ts"),
+    _key("answer_id"),
+    _key("asker"),
+    Column("kept_at", Moment, nullable=False),
+    Index(None, "thread_ts"),
+    Index(None, "asker"),
+    Index(None, "kept_at"),
+)
+"""Messages of a chat that hold an answer, or a part of one."""
