@@ -12,6 +12,7 @@ arguments before it is carried out, outside the lock, so that a test can hold a 
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +22,6 @@ from include.lore.slackbot.words import Block, Identity, Message, SlackError
 
 BOT = Identity(team="T1", user="UBOT", bot="BBOT", name="lore", url="https://acme.slack.com/")
 APP = "ALORE"
-START = 1_764_500_000
-"""The first message's second. Every message is a second after the one before."""
 EVENT_TYPE = "lore_answer"
 
 
@@ -62,9 +61,13 @@ class Refusal:
 
 @dataclass
 class FakeSlack:
-    """One workspace, `who` being the bot. People are full members unless `add_user` says otherwise."""
+    """One workspace, `who` being the bot. People are full members unless `add_user` says otherwise.
+
+    Each message is a second after the one before, from `start` on (seconds since the epoch).
+    """
 
     who: Identity = BOT
+    start: int = field(default_factory=lambda: int(time.time()))
     before: Callable[[str, Mapping[str, Any]], None] | None = None
     calls: list[Call] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
@@ -228,7 +231,8 @@ class FakeSlack:
             if not thread:
                 raise self._refusal("replies", "thread_not_found")
             after = float(oldest or 0)
-            return [dict(one) for one in thread if one["ts"] == thread_ts or _seconds(one) > after][:limit]
+            shown: list[Mapping[str, Any]] = [one for one in thread if one["ts"] == thread_ts or _seconds(one) > after]
+            return [dict(one) for one in shown[:limit]]
 
     def history(self, channel: str, *, latest: str = "", limit: int = 20) -> list[Mapping[str, Any]]:
         self._called("history", channel=channel, latest=latest, limit=limit)
@@ -346,7 +350,7 @@ class FakeSlack:
 
     def _ts(self) -> str:
         self._posted += 1
-        return f"{START + self._posted}.000100"
+        return f"{self.start + self._posted}.000100"
 
 
 def _event(metadata: Mapping[str, str] | None) -> dict[str, Any]:
