@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -121,12 +122,13 @@ class Workspace:
         self.users = {one["id"]: one for one in users}
         self.users.setdefault(BOT_USER, person(BOT_USER, "lore", bot=True))
         self.messages: dict[str, dict[str, Json]] = {}
+        self._began = int(time.time())
         self._clock = itertools.count(1)
         self._names = itertools.count(1)
 
     def next_ts(self) -> str:
-        """The timestamp of the next message: they grow, and no two are the same."""
-        return f"1700000000.{next(self._clock):06d}"
+        """The timestamp of the next message: they grow, no two are the same, and all are of the second it began in."""
+        return f"{self._began}.{next(self._clock):06d}"
 
     def next_id(self, prefix: str) -> str:
         """An id that nothing else has."""
