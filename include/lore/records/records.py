@@ -18,11 +18,12 @@ from include.lore.records.claims import Claims
 from include.lore.records.clean import Redact, short_key, storable, storable_answer
 from include.lore.records.engine import BUSY_SECONDS, explained, insert_for, open_engine, reading
 from include.lore.records.entries import Feedback, Record, Summary
+from include.lore.records.opinions import Opinions
 from include.lore.records.places import Places
 from include.lore.records.recorder import Finished
 from include.lore.records.rows import PARTS, Rows, answer_of, rows_of
 from include.lore.records.schema import bring_up_to_date
-from include.lore.records.tables import answers, calls, feedback, places
+from include.lore.records.tables import answers, calls, feedback, opinions, places
 from include.lore.types import Answer
 
 if TYPE_CHECKING:
@@ -151,6 +152,10 @@ class Records:
             gone = delete(feedback).where(feedback.c.answer_id == found, feedback.c.asker == short_key(asker))
             return connection.execute(gone).rowcount > 0
 
+    def opinions(self) -> Opinions:
+        """What people say of answers in a chat, from which their feedback follows."""
+        return Opinions(self.engine, self._redact)
+
     # ---------------------------------------------------------------------------------------------------- removal
 
     def forget(self, asker: str) -> int:
@@ -164,6 +169,7 @@ class Records:
             raise ConfigurationError("No person is named.", remedy="Give the id that `lore answers list` shows.")
         with explained("removed"), self.engine.begin() as connection:
             connection.execute(delete(feedback).where(feedback.c.asker == who))
+            connection.execute(delete(opinions).where(opinions.c.asker == who))
             connection.execute(delete(places).where(places.c.asker == who))
             gone = connection.execute(delete(answers).where(answers.c.asker == who)).rowcount
         self._write_over()

@@ -42,11 +42,12 @@ __all__ = [
     "claims",
     "feedback",
     "metadata",
+    "opinions",
     "passages",
     "places",
 ]
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest migration. It stands here too, so that opening records that are up to date need not import Alembic."""
 
 VERSION_TABLE = "lore_schema"
@@ -203,6 +204,17 @@ feedback = Table(
     Index(None, "asker"),
 )
 """What a person thought of an answer: one row for each person and answer, which the last word replaces."""
+
+opinions = Table(
+    "lore_opinions",
+    metadata,
+    _answer_id(),
+    _key("asker", primary_key=True),
+    _bag("said"),  # the newest word of each button and reaction, with its time
+    _bag("told"),  # the message in which others were told of it
+    Index(None, "asker"),
+)
+"""What a person said of an answer in a chat, from which their feedback follows."""
 
 claims = Table(
     "lore_claims",
