@@ -12,6 +12,7 @@ import pytest
 
 from include.lore.stores import schema
 from include.lore.stores.lance_index import SEGMENTS_MAXIMUM, VECTOR_INDEX, optimize_chunks
+from include.lore.stores.lance_rows import LanceRows
 from include.lore.stores.lance_search import search, visible
 from include.lore.types import PUBLIC, Chunk
 from tests.contracts.store import DIMENSIONS
@@ -47,7 +48,7 @@ def test_the_nearest_are_found_with_their_true_cosines(table: Any) -> None:
         query = vectors[number]
         cosines = vectors @ query * public()
         nearest = set(np.argsort(-cosines)[:20].tolist())
-        hits = search(table, "", query, 20, 1.0, visible((), (PUBLIC,)))
+        hits = search(table, LanceRows(), "", query, 20, 1.0, visible((), (PUBLIC,)))
         shares.append(len(nearest & {hit.chunk.position for hit in hits}) / 20)
         for hit in hits:
             assert hit.score == pytest.approx(cosines[hit.chunk.position], abs=1e-5)
@@ -74,13 +75,13 @@ def test_the_index_shows_nobody_what_is_not_for_them(table: Any, audiences: Sequ
     optimize_chunks(table, exact_rows=EXACT_ROWS)
     write(table, range(CHUNKS, CHUNKS + 50))
     for number in range(0, CHUNKS, 250):
-        hits = search(table, "", vector_of(number), 50, 1.0, visible((), audiences))
+        hits = search(table, LanceRows(), "", vector_of(number), 50, 1.0, visible((), audiences))
         assert len(hits) == (0 if audiences == ("others",) else 50)
         assert {hit.chunk.audiences for hit in hits} <= {tuple(audiences)}
 
 
 def found(table: Any, number: int) -> list[int]:
-    hits = search(table, "", vector_of(number), 20, 1.0, visible((), (PUBLIC, "staff")))
+    hits = search(table, LanceRows(), "", vector_of(number), 20, 1.0, visible((), (PUBLIC, "staff")))
     return [hit.chunk.position for hit in hits]
 
 

@@ -17,6 +17,8 @@ TELLING_WORDS = 8
 """A text of fewer words says what it says by where it stands: "Run `pip install --upgrade NAME`." is on many pages."""
 EDITED_SHARE = 0.02
 """How much of two copies' words may differ. Copies of a page differ in a date, a greeting or a corrected word."""
+LONG = 8
+"""Letters. Most texts have more words that are longer than they need keys, and so few that sorting them is quick."""
 KEYS = 6
 """Two texts are compared when they share one of their longest words between the same neighbours: near-equal texts share
 nearly all of them, and others none."""
@@ -111,7 +113,9 @@ def _words(text: str) -> tuple[str, ...]:
 def _text(text: str) -> _Text:
     words = _words(text)
     different = frozenset(words)
-    longest = sorted(sorted(different), key=len, reverse=True)[:KEYS]  # sorted twice is faster than by pairs
+    long = [word for word in different if len(word) > LONG]
+    candidates = long if len(long) >= KEYS else different
+    longest = sorted(sorted(candidates), key=len, reverse=True)[:KEYS]  # sorted twice is faster than by pairs
     return _Text(words, different, tuple(words[max(0, place - 1) : place + 2] for place in map(words.index, longest)))
 
 

@@ -1,13 +1,13 @@
 """Hybrid search in a LanceDB table: nearest vectors, BM25 of LanceDB's own index, and their fusion.
 
-The two rankings give row numbers and scores only. The rows themselves are read once, for those that are returned:
-reading rows is most of what a search costs. Row numbers hold within one commit, so the table must be one that stays
-where it is, such as `LanceReaders` lends.
+The two rankings give row numbers and scores only. The rows themselves are read for those that are returned, and where
+several searches of a question find a row, once for all of them (`LanceRows`). Row numbers hold within one commit, so
+the table must be one that stays where it is, such as `LanceReaders` lends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from include.lore.stores.fusion import Scores
     from include.lore.stores.lance_folder import Table
+    from include.lore.stores.lance_rows import LanceRows
     from include.lore.types import Vector
 
 
@@ -45,12 +46,14 @@ class Candidates:
         return Candidates(self.rows[kept], self.cosines[kept], self.keywords[kept], self.scores[kept])
 
 
-def search(table: Table, text: str, vector: Vector | None, limit: int, alpha: float, where: str) -> list[Hit]:
-    """The best `limit` of those chunks that `where` allows: see `Index.search`."""
+def search(
+    table: Table, passages: LanceRows, text: str, vector: Vector | None, limit: int, alpha: float, where: str
+) -> list[Hit]:
+    """The best `limit` of those chunks that `where` allows: see `Index.search`. They are read through `passages`."""
     near = _by_vector(table, vector, limit, where) if vector is not None and alpha > 0 else {}
     matching = _by_keyword(table, text, limit, where) if alpha < 1 else {}
     found = _fuse(near, matching, alpha).best(limit)
-    hits = _hits(table, found, vector) if len(found.rows) else []
+    hits = _hits(passages, table, found, vector) if len(found.rows) else ()
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:limit]
 
 
@@ -90,22 +93,18 @@ def _fuse(near: dict[int, float], matching: dict[int, float], alpha: float) -> C
     return Candidates(np.array(rows, dtype=np.uint64), cosines, keywords, fuse(cosines, keywords, alpha))
 
 
-def _hits(table: Table, found: Candidates, vector: Vector | None) -> list[Hit]:
-    """The rows as hits, in no order. One found by keyword only carries its true cosine for rerankers to use."""
-    query = table.take_row_ids(found.rows.tolist()).select(["payload", "vector"])
-    rows = query.with_row_id().to_arrow()
-    place = {row: number for number, row in enumerate(found.rows.tolist())}
-    order = [place[row] for row in rows["_rowid"].to_pylist()]
-    vectors = schema.to_vectors(rows)
-    cosines = None if vector is None else cosines_to(vectors, vector).tolist()
-    scores, keywords = found.scores[order].tolist(), found.keywords[order].tolist()
-    return [
-        Hit(
+def _hits(passages: LanceRows, table: Table, found: Candidates, vector: Vector | None) -> Iterator[Hit]:
+    """The rows as hits. One found by keyword only carries its true cosine for rerankers to use."""
+    import numpy as np
+
+    read = passages.read(table, found.rows.tolist())
+    cosines = None if vector is None else cosines_to(np.stack([its_vector for _, its_vector in read]), vector).tolist()
+    scores, keywords = found.scores.tolist(), found.keywords.tolist()
+    for number, (chunk, its_vector) in enumerate(read):
+        yield Hit(
             chunk,
             scores[number],
             vector_score=None if cosines is None else cosines[number],
             keyword_score=None if keywords[number] != keywords[number] else keywords[number],
-            vector=vectors[number],
+            vector=its_vector,
         )
-        for number, chunk in enumerate(schema.to_chunks(rows))
-    ]

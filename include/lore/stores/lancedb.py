@@ -17,6 +17,7 @@ from include.lore.stores import schema
 from include.lore.stores.checks import check_entries, check_query
 from include.lore.stores.lance_folder import LOCK_TIMEOUT, LanceFolder, Tables
 from include.lore.stores.lance_index import optimize, optimize_chunks
+from include.lore.stores.lance_rows import LanceRows
 from include.lore.stores.lance_search import search, visible
 from include.lore.stores.lance_tables import NOT_BLANK, remove_chunks, replace_chunks, select, sweep, upsert
 from include.lore.stores.manifest import Manifest
@@ -45,6 +46,7 @@ class LanceStore:
     ) -> None:
         self._recipe = recipe
         self._number = number
+        self._passages: LanceRows | None = None
         self._folder = LanceFolder(uri, lock_timeout=lock_timeout) if isinstance(uri, str) else uri
         self._tables()
 
@@ -69,12 +71,13 @@ class LanceStore:
     # ------------------------------------------------------------------------------------------------------ reading
 
     def snapshot(self) -> LanceStore:
-        """See `Index.snapshot`."""
+        """See `Index.snapshot`. What its searches find in common is read once."""
         manifest = self._folder.manifest()
-        if manifest is None or self._number is not None:
+        if manifest is None:
             return self
         held = copy(self)
         held._number = self._version(manifest).number
+        held._passages = LanceRows()
         return held
 
     def version(self) -> int | None:
@@ -101,7 +104,8 @@ class LanceStore:
         if tables is None or limit <= 0 or not audiences:
             return []
         with self._folder.errors("search"), tables.readers.newest() as chunks:
-            return search(chunks, text, vector, limit, alpha, visible(sources, audiences))
+            passages = self._passages or LanceRows()
+            return search(chunks, passages, text, vector, limit, alpha, visible(sources, audiences))
 
     def document(self, document_id: str) -> Document | None:
         """See `Index.document`."""
