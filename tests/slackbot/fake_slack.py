@@ -231,8 +231,9 @@ class FakeSlack:
             if not thread:
                 raise self._refusal("replies", "thread_not_found")
             after = float(oldest or 0)
-            shown: list[Mapping[str, Any]] = [one for one in thread if one["ts"] == thread_ts or _seconds(one) > after]
-            return [dict(one) for one in shown[:limit]]
+            later: list[Mapping[str, Any]] = [one for one in thread if _seconds(one) > after or one["ts"] == thread_ts]
+            shown = later if len(later) <= limit else [*later[:1], *later[len(later) - limit + 1 :]]
+            return [dict(one) for one in shown]
 
     def history(self, channel: str, *, latest: str = "", limit: int = 20) -> list[Mapping[str, Any]]:
         self._called("history", channel=channel, latest=latest, limit=limit)
