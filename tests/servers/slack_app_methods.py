@@ -148,7 +148,8 @@ class Methods:
             raise Refused(error)
         before = dict(message)
         message["text"] = args.get("text") or args.get("markdown_text") or ""
-        message["blocks"] = self._blocks(args)
+        if "blocks" in args:
+            message["blocks"] = self._blocks(args)
         if args.get("metadata") is not None:
             message["metadata"] = args["metadata"]
         message["edited"] = {"user": BOT_USER, "ts": self.workspace.next_ts()}
