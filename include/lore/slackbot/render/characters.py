@@ -1,0 +1,104 @@
+"""Characters of outside text as they may stand in Slack: nothing unseen, nothing that calls people, whole graphemes.
+
+Slack turns `<!channel>`, `<!here>`, `<!everyone>`, `<!subteam^S1>`, `<@U1>` and `<#C1>` into mentions wherever it meets
+them, in its own mrkdwn and in standard Markdown; `&lt;` is shown as `<` and never read again. A bare `@here` is text
+to its Web API unless a call asks for names to be linked, which Lore's never do. Both are taken out of action, so
+that no setting of a call, and no change of Slack's, makes an answer ring in a thousand pockets.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+
+import regex
+
+from include.lore.query.visible import UNSEEN
+
+__all__ = ["JOINER", "Characters", "guard_code", "guard_names", "is_calling", "mrkdwn", "pieces", "shorten"]
+
+JOINER = "\u2060"
+"""The word joiner: it has no width and allows no line break. Outside text is freed of it first, so wherever it stands
+Lore put it, between two signs that mean something to Slack only when they touch."""
+
+CALLING = ("here", "channel", "everyone", "group", "subteam")
+LONGEST_NAME = 64
+
+_AT = re.compile(r"(?<!\w)([@＠﹫])(?=\S)")
+_MARKUP = re.compile(r"[*_~`\\\u034f\u200c\u200d\ufe00-\ufe0f]")
+_TOKEN_IN_CODE = re.compile(
+    r"<(?=\s*!\s*(?:here|channel|everyone|group|subteam|date)\b|\s*[@#]\s*[A-Z0-9]|(?:https?|mailto|tel|slack):[^<>|\n]*\|)",
+    re.IGNORECASE,
+)
+_LONGEST_CLUSTER = 64
+
+
+class Characters:
+    """Text that comes in pieces, with line feeds alone and without characters that hide or turn text around.
+
+    Bidirectional controls are removed: right-to-left scripts need none to be shown in their order.
+    """
+
+    def __init__(self) -> None:
+        self._returned = False
+
+    def feed(self, piece: str) -> str:
+        piece = "\r" * self._returned + piece
+        self._returned = piece.endswith("\r")
+        return piece.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n").translate(UNSEEN)
+
+    def finish(self) -> str:
+        """What was held back: half a line's end."""
+        rest, self._returned = "\n" * self._returned, False
+        return rest
+
+
+def is_calling(following: str) -> bool:
+    """Whether an @ before this text would call a group, however its name is written: `ＨＥＲＥ`, `h&#101;re`."""
+    name = _MARKUP.sub("", html.unescape(following[:LONGEST_NAME]).translate(UNSEEN))
+    return unicodedata.normalize("NFKC", name).casefold().startswith(CALLING)
+
+
+def guard_names(text: str) -> str:
+    """A text in which no @ touches the name of a group."""
+    return _AT.sub(lambda match: match[1] + JOINER * is_calling(text[match.end() :]), text)
+
+
+def guard_code(code: str) -> str:
+    """Code that reads as it was, in which Slack finds no mention and no link with another label.
+
+    A bare `@here` stays as it is in code: it is a decorator there, somebody may copy it, and Slack links no names in
+    code. A token in angle brackets gets a joiner, because Slack reads these before it looks for code.
+    """
+    return _TOKEN_IN_CODE.sub("<" + JOINER, code)
+
+
+def mrkdwn(text: str) -> str:
+    """Outside text for a mrkdwn text object or the text of a message, where it is shown as it stands."""
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return guard_names(escaped)
+
+
+def pieces(text: str, most: int) -> Iterator[str]:
+    """The text in pieces of at most `most` characters, cut between graphemes (but for absurdly long ones)."""
+    if len(text) <= most:
+        yield from (text,) * bool(text)
+        return
+    piece = ""
+    for cluster in regex.findall(r"\X", text):
+        for start in range(0, len(cluster), _LONGEST_CLUSTER):
+            part = cluster[start : start + _LONGEST_CLUSTER]
+            if piece and len(piece) + len(part) > most:
+                yield piece
+                piece = ""
+            piece += part
+    if piece:
+        yield piece
+
+
+def shorten(text: str, most: int) -> str:
+    """The text in one line of at most `most` characters; an ellipsis stands for what is left out."""
+    line = " ".join(text.translate(UNSEEN).split())
+    return line if len(line) <= most else next(pieces(line, most - 1)).rstrip() + "…"
