@@ -229,9 +229,13 @@ class IndexVersion:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation, as chat models take it."""
+    """One turn of a conversation, as chat models take it.
 
-    role: Literal["system", "user", "assistant"]
+    In a question's history, "user" is who asks, and "other" anybody else: what they wrote is context, and nothing is
+    done on their word.
+    """
+
+    role: Literal["system", "user", "assistant", "other"]
     content: str
 
 

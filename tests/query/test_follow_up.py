@@ -72,3 +72,14 @@ def test_what_is_borrowed_has_a_longest_length() -> None:
 @pytest.mark.parametrize("history", [(), (REPLY,), (Message("user", ""),), (Message("user", "why?"),)])
 def test_with_nothing_to_borrow_from_it_is_left_as_it_is(history: tuple[Message, ...]) -> None:
     assert stand_alone(Question("why?", history)) == "why?"
+
+
+OTHERS = (Message("other", "The tidewheel deploy ends with E42."), Message("other", "Lunch at noon, anybody?"))
+
+
+def test_what_others_wrote_says_what_it_is_about_where_the_user_asked_nothing_before() -> None:
+    assert completed("How do I fix this?", *OTHERS) == "How do I fix this? tidewheel deploy ends E42"
+
+
+def test_the_users_own_words_go_before_those_of_others() -> None:
+    assert completed("And on Windows?", OTHERS[0], FIRST, OTHERS[1]) == "And on Windows? rotate API key"

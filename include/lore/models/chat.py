@@ -231,7 +231,7 @@ def _first_line(error: Exception) -> str:
 def _to_langchain(messages: Sequence[Message]) -> list[Any]:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-    kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
+    kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage, "other": HumanMessage}
     # Lone surrogates have no UTF-8 form and would break the request.
     return [kinds[m.role](content=m.content.encode("utf-8", "replace").decode("utf-8")) for m in messages]
 

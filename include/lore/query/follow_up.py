@@ -64,12 +64,18 @@ def with_subject(said: str, question: Question) -> str:
 
 
 def _borrowed(question: Question) -> list[str]:
-    """The content words of what the user asked before, where the question leans on them and does not have them."""
+    """The content words of what was asked before, where the question leans on them and does not have them.
+
+    Where the user asked nothing before, they come from what others wrote, from its beginning on: there a conversation
+    says what it is about.
+    """
     borrowed = list[str]()
     if not _leans(question.text):
         return borrowed
     seen = set(content_words(question.text))
-    for message in reversed([message for message in question.history if message.role == "user"]):
+    own = [message for message in question.history if message.role == "user"]
+    others = [message for message in question.history if message.role == "other"]
+    for message in (*reversed(own), *others):
         for word in _WORD.findall(message.content):
             stems = set(content_words(word))
             if stems and not stems <= seen and len(borrowed) < MAX_BORROWED:

@@ -17,7 +17,7 @@ from include.lore.query.sources import as_data
 from include.lore.query.words import content_words
 from include.lore.types import Filters, Message, Plan, Question
 
-__all__ = ["make_plan"]
+__all__ = ["HISTORY_CHARACTERS", "HISTORY_MESSAGES", "make_plan"]
 
 MAX_WORDING_CHARACTERS = 300
 MAX_QUESTION_CHARACTERS = 1_000
@@ -28,6 +28,7 @@ model takes "How do I rotate an API key?" for small talk and answers it from mem
 """
 HISTORY_MESSAGES = 6
 HISTORY_CHARACTERS = 600
+"""How many turns of a conversation, the last ones, and how much of each a plan is made from."""
 LISTED_SOURCES = 40
 
 _TAGS = ("assistant", "sources", "conversation", "turn", "message")
