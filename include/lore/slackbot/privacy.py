@@ -1,0 +1,104 @@
+"""What a person may have removed: their questions, where these were answered, what they thought of answers.
+
+Questions that are answered at that very moment are recorded afterwards; the person asks once more for those. What
+stands in Slack is Slack's: only the messages that told the maintainers of this person's opinions are deleted, because
+their words are in them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from include.lore.records.opinions import Told
+from include.lore.slackbot.words import Places, Slack, SlackError
+
+__all__ = ["Forgotten", "Privacy"]
+
+log = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 10.0
+GONE = frozenset({"message_not_found", "channel_not_found", "thread_not_found"})
+
+
+class Opinions(Protocol):
+    """What is asked of `records.Opinions` here."""
+
+    def of(self, asker: str) -> tuple[int, Sequence[Told]]:
+        """How many opinions of a person stand, and where others were told of any."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How many answers and opinions were removed. `waiting` is True where answers were still on their way into the
+    records, and `left` counts messages to the maintainers that Slack did not delete.
+    """
+
+    answers: int
+    opinions: int
+    waiting: bool = False
+    left: int = 0
+
+    def in_words(self) -> str:
+        """What the person is told."""
+        removed = f"{_counted(self.answers, 'question')} with the answers, and {_counted(self.opinions, 'opinion')}"
+        words = [f"Done: I removed {removed}." if self.answers or self.opinions else "I hold no record of you."]
+        if self.waiting:
+            words.append("Some answers were still being written down: please write this again in a few minutes.")
+        if self.left:
+            words.append(
+                f"Slack did not let me delete {_counted(self.left, 'message')} to the people who look after me."
+            )
+        words.append("Messages here in Slack stay until somebody deletes them.")
+        return " ".join(words)
+
+
+class Privacy:
+    """Forgets people. `forget` removes the records of a person and returns how many answers that were; `flush` waits
+    for so many seconds until all answers are written, and says whether they are.
+    """
+
+    def __init__(
+        self,
+        slack: Slack,
+        places: Places,
+        opinions: Opinions,
+        *,
+        forget: Callable[[str], int],
+        flush: Callable[[float], bool],
+    ) -> None:
+        self._slack = slack
+        self._places = places
+        self._opinions = opinions
+        self._forget = forget
+        self._flush = flush
+
+    def forget(self, asker: str) -> Forgotten:
+        """Remove all that is kept of a person, who is named as in `Ask.asker`. Doing it twice is no harm.
+
+        Raises RecordsError, and ConfigurationError for "", which is everybody who is not known.
+        """
+        written = self._flush(FLUSH_SECONDS)  # what waits would be written after it was forgotten
+        opinions, told = self._opinions.of(asker)
+        answers = self._forget(asker)
+        self._places.forget(asker)
+        left = sum(not self._deleted(message) for message in told)
+        log.info("A person was forgotten: %d answers, %d opinions.", answers, opinions)
+        return Forgotten(answers, opinions, not written, left)
+
+    def _deleted(self, message: Told) -> bool:
+        try:
+            self._slack.delete(message.channel, message.ts)
+        except SlackError as error:
+            if error.code in GONE:
+                return True
+            log.error("A message to the maintainers with a forgotten person's opinion stays: %s", error)
+            return False
+        return True
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
