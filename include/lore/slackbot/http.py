@@ -1,0 +1,92 @@
+"""HTTP mode: Slack calls a public address. Each request must be signed with the app's secret, and lately."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from threading import Thread
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+from slack_bolt import App
+from slack_bolt.adapter.starlette.handler import to_bolt_request, to_starlette_response
+from starlette.concurrency import run_in_threadpool
+
+from include.lore.errors import ConfigurationError
+
+__all__ = ["HttpTransport", "make_web"]
+
+log = logging.getLogger(__name__)
+
+PATH = "/slack/events"
+HEALTH = "/healthz"
+MAX_BODY = 1_000_000
+"""Bytes. Slack's bodies have a few kilobytes; views come whole."""
+STOP_SECONDS = 5
+
+
+def make_web(app: App) -> FastAPI:
+    """The web app: `/slack/events` for events, interactions and commands, `/healthz` for whoever watches it."""
+    web = FastAPI(title="Lore for Slack", docs_url=None, redoc_url=None, openapi_url=None)
+
+    async def events(request: Request) -> Response:
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_BODY:
+                return Response(status_code=413)
+        try:
+            asked = to_bolt_request(request, body)
+        except UnicodeDecodeError:
+            return Response(status_code=400)
+        # Bolt is not asynchronous: it would hold up all other requests while it keeps one.
+        return to_starlette_response(await run_in_threadpool(app.dispatch, asked))
+
+    async def health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    web.add_api_route(PATH, events, methods=["POST"], response_model=None)
+    web.add_api_route(HEALTH, health, methods=["GET"])
+    return web
+
+
+class HttpTransport:
+    """Serves the app with uvicorn, in a thread of its own, until it is closed. Port 0 takes any free one."""
+
+    def __init__(self, app: App, *, host: str, port: int) -> None:
+        # The log of requests would only say that Slack called.
+        config = uvicorn.Config(
+            make_web(app), host=host, port=port, log_level="warning", access_log=False, server_header=False
+        )
+        config.timeout_graceful_shutdown = STOP_SECONDS
+        self._server = uvicorn.Server(config)
+        self._host, self._port = host, port
+        self._sockets: list[socket.socket] = []
+        self._thread = Thread(target=self._run, name="lore-slack-http", daemon=True)
+
+    def start(self) -> None:
+        """Listen. Raises ConfigurationError where the address cannot be listened on."""
+        try:
+            listener = socket.create_server((self._host, self._port))
+        except OSError as error:
+            raise ConfigurationError(
+                f"Nothing can listen on {self._host}:{self._port}: {error.strerror or error}.",
+                remedy="Choose another --host or --port.",
+            ) from None
+        self._port = listener.getsockname()[1]
+        self._sockets.append(listener)
+        self._thread.start()
+        log.info("Listening on %s.", self.url)
+
+    @property
+    def url(self) -> str:
+        """Where Slack's requests are expected, seen from this machine."""
+        return f"http://{self._host}:{self._port}{PATH}"
+
+    def close(self) -> None:
+        """Take no more requests; those that are being answered are answered."""
+        self._server.should_exit = True
+        self._thread.join(STOP_SECONDS + 1)
+
+    def _run(self) -> None:
+        self._server.run(sockets=self._sockets)

@@ -1,0 +1,123 @@
+"""What is asked goes to the desk; greetings, "forget me" and an opened assistant pane are answered here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from include.lore.errors import LoreError
+from include.lore.slackbot.holds import ClaimLost, Hold, Holds
+from include.lore.slackbot.incoming import ForgetMe, Greeting, Ignored, Incoming
+from include.lore.slackbot.posts import Posts
+from include.lore.slackbot.render import notice, phrases
+from include.lore.slackbot.signs import Background
+from include.lore.slackbot.suggestions import Suggestions
+from include.lore.slackbot.words import Ask, Desk, Slack, SlackError
+from include.lore.sources.payload import as_mapping, as_text
+
+__all__ = ["Courtesies", "Intake"]
+
+log = logging.getLogger(__name__)
+
+HELP = f"{phrases.NO_QUESTION}\n\n{phrases.WELCOME}"
+NOT_FORGOTTEN = "I could not remove what I hold of you; the reason is in my log. Please try again later."
+
+
+class Courtesies:
+    """What is answered without looking anything up, each once: how to ask, and that a person was forgotten.
+
+    `forget` removes what is kept of somebody, named as in `Ask.asker`, and says so in words; doing it twice is no harm.
+    """
+
+    def __init__(self, holds: Holds, slack: Slack, background: Background, *, forget: Callable[[str], str]) -> None:
+        self._holds = holds
+        self._slack = slack
+        self._background = background
+        self._forget = forget
+
+    def greet(self, ask: Ask) -> None:
+        """Say how to ask. Raises RecordsError."""
+        self._once(ask, lambda _: HELP)
+
+    def forget_me(self, ask: Ask) -> None:
+        """Remove what is kept of the asker, and say so. Raises RecordsError."""
+        self._once(ask, self._forgotten)
+
+    def _once(self, ask: Ask, do: Callable[[Ask], str]) -> None:
+        hold = self._holds.first(ask)
+        if hold is not None:
+            self._background(lambda: self._say(hold, do))
+
+    def _say(self, hold: Hold, do: Callable[[Ask], str]) -> None:
+        try:
+            message = notice(do(hold.ask))
+            posts = Posts(hold, self._slack)
+            if hold.ask.way == "command":
+                posts.whisper(message)
+            else:
+                posts.begin("message", message, closed="said")
+            hold.finish()
+        except ClaimLost:
+            hold.abandon()
+        except SlackError as error:
+            log.error("A word in %s was not said: %s", hold.ask.channel, error)
+            hold.finish()
+
+    def _forgotten(self, ask: Ask) -> str:
+        try:
+            return self._forget(ask.asker)
+        except LoreError as error:
+            log.error("What is kept of a person could not be removed: %s", error)
+            return NOT_FORGOTTEN
+
+
+class Intake:
+    """Reads what comes in and gives it to whom it concerns; used by several threads.
+
+    `read_event` and `read_command` are those of `incoming`, for this bot.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        courtesies: Courtesies,
+        slack: Slack,
+        *,
+        read_event: Callable[[Mapping[str, Any]], Incoming],
+        read_command: Callable[[Mapping[str, Any]], Incoming],
+        suggestions: Suggestions,
+    ) -> None:
+        self._desk = desk
+        self._courtesies = courtesies
+        self._slack = slack
+        self._read_event = read_event
+        self._read_command = read_command
+        self._suggestions = suggestions
+
+    def ask(self, body: Mapping[str, Any]) -> None:
+        """A message. Raises RecordsError where it could not be kept."""
+        self._take(self._read_event(body))
+
+    def command(self, body: Mapping[str, Any]) -> None:
+        """A slash command. Raises RecordsError where it could not be kept."""
+        self._take(self._read_command(body))
+
+    def opened(self, body: Mapping[str, Any]) -> None:
+        """The assistant pane was opened: questions are suggested. Raises SlackError."""
+        thread = as_mapping(as_mapping(body.get("event")).get("assistant_thread"))
+        channel, thread_ts = as_text(thread.get("channel_id")), as_text(thread.get("thread_ts"))
+        shown = self._suggestions
+        if channel and thread_ts and shown.questions:
+            self._slack.set_prompts(channel, thread_ts, shown.questions, title=shown.title)
+
+    def _take(self, incoming: Incoming) -> None:
+        match incoming:
+            case Ask():
+                self._desk.take(incoming)
+            case Greeting(ask):
+                self._courtesies.greet(ask)
+            case ForgetMe(ask):
+                self._courtesies.forget_me(ask)
+            case Ignored(reason):
+                log.debug("A message is not answered: %s.", reason)

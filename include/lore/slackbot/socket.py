@@ -1,0 +1,108 @@
+"""Socket Mode: what Slack sends comes over a websocket that the bot opens, so that it needs no public address."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from contextlib import suppress
+from typing import Any
+
+from slack_bolt import App
+from slack_bolt.adapter.socket_mode.internals import run_bolt_app
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackClientNotConnectedError
+from slack_sdk.socket_mode.builtin import SocketModeClient
+from slack_sdk.socket_mode.client import BaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
+
+from include.lore.slackbot.api_call import Caller
+from include.lore.slackbot.words import SlackError
+from include.lore.sources.payload import as_text
+
+__all__ = ["SocketTransport"]
+
+log = logging.getLogger(__name__)
+
+PING_SECONDS = 5.0
+"""How often the connection is looked at, and one that was lost is replaced."""
+THREADS = 16
+BUFFER_BYTES = 64 * 1024
+
+
+class SocketTransport:
+    """Connects, and stays connected until it is closed. What is not acknowledged comes again, on any connection.
+
+    `caller` has the app-level token. A connection that ends or is lost is replaced at the latest after `ping` seconds.
+    """
+
+    def __init__(self, app: App, caller: Caller, *, ping: float = PING_SECONDS) -> None:
+        self._app = app
+        self._client = _Client(caller, ping)
+        self._client.message_listeners.append(_greeted)
+        self._client.socket_mode_request_listeners.append(self._handle)
+
+    def start(self) -> None:
+        """Connect. Raises SlackError where Slack gives no address to connect to."""
+        self._client.connect()
+
+    def close(self) -> None:
+        """Receive nothing more; what is being dealt with is dealt with."""
+        self._client.close()
+
+    def _handle(self, client: BaseSocketModeClient, request: SocketModeRequest) -> None:
+        response = run_bolt_app(self._app, request)
+        if response.status != 200:
+            return  # not acknowledged: it is delivered again
+        payload: Any = response.body or None
+        if payload is not None:
+            is_json = response.headers.get("content-type", [""])[0].startswith("application/json")
+            payload = json.loads(payload) if is_json else {"text": payload}
+        try:
+            client.send_socket_mode_response(SocketModeResponse(request.envelope_id, payload))
+        except SlackClientNotConnectedError:
+            log.info("The connection ended before something was acknowledged: it comes again, and is known then.")
+
+
+class _Client(SocketModeClient):
+    """slack_sdk's client, with our way to call Slack, and quiet: its own lines hold whole messages."""
+
+    def __init__(self, caller: Caller, ping: float) -> None:
+        self._caller = caller
+        super().__init__(
+            app_token="",
+            logger=logging.Logger("lore.slackbot.socket", level=logging.CRITICAL + 1),
+            web_client=WebClient(),  # for its settings of TLS; it is never called
+            ping_interval=ping,
+            receive_buffer_size=BUFFER_BYTES,
+            concurrency=THREADS,
+        )
+
+    def issue_new_wss_url(self) -> str:
+        """Where to connect. Raises SlackError."""
+        return as_text(self._caller.call("apps.connections.open").get("url"))
+
+    def connect_to_new_endpoint(self, force: bool = False) -> None:
+        """Replace a connection that ended, or is about to."""
+        log.info("The connection to Slack is renewed.")
+        try:
+            super().connect_to_new_endpoint(force)
+        except SlackError as error:  # the next look at the connection tries again
+            log.warning("Slack cannot be connected to: %s", error)
+
+    def close(self) -> None:
+        """End it, and all threads."""
+        self.closed = True
+        self.auto_reconnect_enabled = False
+        session = self.current_session
+        if session is not None and session.sock is not None:
+            with suppress(OSError):  # the thread that waits for Slack's next words holds a lock that closing needs
+                session.sock.shutdown(socket.SHUT_RDWR)
+        self.message_queue.put(None)
+        super().close()
+
+
+def _greeted(_: BaseSocketModeClient, message: dict[str, Any], __: str | None = None) -> None:
+    if message.get("type") == "hello":
+        log.info("Connected to Slack.")
