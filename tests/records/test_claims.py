@@ -126,6 +126,29 @@ def test_notes_of_several_threads_are_all_kept(claims: Claims) -> None:
     assert claim.data == {f"n{number}": number for number in range(40)}
 
 
+def test_only_what_is_unknown_is_taken_first(claims: Claims, clock: Clock) -> None:
+    assert claims.first("event", "a", 60, {"channel": "C1"})
+    assert not claims.first("event", "a", 60)
+    clock.forward(61)
+    assert not claims.first("event", "b", 60)  # that is for whoever takes it over
+    assert claims.take("event", "b", 60) is not None
+    claims.finish("event", "b")
+    assert not claims.first("event", "c", 60)
+
+
+def test_many_leases_are_extended_at_once(claims: Claims, clock: Clock) -> None:
+    for key in ("mine", "lost", "finished", "x" * 1_000):
+        claims.claim(key, "a", 60)
+    claims.claim("theirs", "b", 600)
+    claims.finish("finished", "a")
+    clock.forward(50)
+    keys = ["mine", "theirs", "finished", "unknown", "x" * 1_000]
+    assert claims.extend_all(keys, "a", 60) == {"mine", "x" * 1_000}
+    assert claims.extend_all([], "a", 60) == frozenset()
+    clock.forward(50)
+    assert [claim.key for claim in claims.expired()] == ["lost"]
+
+
 def test_a_lease_can_be_extended(claims: Claims, clock: Clock) -> None:
     claims.claim("event", "a", 60)
     clock.forward(50)

@@ -6,7 +6,7 @@ take the event over. The clocks of the machines must agree to within a fraction 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from include.lore.records.engine import explained, insert_for, reading
 from include.lore.records.tables import claims
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Engine
+    from sqlalchemy import ColumnElement, Engine, RowMapping
 
 __all__ = ["Claim", "Claims"]
 
@@ -47,6 +47,15 @@ class Claims:
         self._engine = engine
         self._now = now
 
+    def first(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> bool:
+        """Take an event that nobody ever took, for so many seconds: True for one caller only.
+
+        `data` (JSON values) is for whoever takes the event over.
+        """
+        new = insert_for(self._engine)(claims).values(self._row(key, owner, seconds, data)).on_conflict_do_nothing()
+        with explained("written"), self._engine.begin() as connection:
+            return connection.execute(new.returning(claims.c.key)).first() is not None
+
     def claim(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> bool:
         """Take an event for so many seconds: True for one caller only, until it is released or its lease ends.
 
@@ -57,17 +66,9 @@ class Claims:
 
     def take(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> Claim | None:
         """As `claim`, with what is known of the event from then on: its data is the last that an owner left."""
-        now = self._now()
-        row = {
-            "key": short_key(key),
-            "owner": short_key(owner),
-            "state": HELD,
-            "lease_until": now + timedelta(seconds=seconds),
-            "attempts": 1,
-            "data": dict(data or {}),
-        }
+        row = self._row(key, owner, seconds, data)
         taken_over = {name: row[name] for name in ("owner", "lease_until")} | {"attempts": claims.c.attempts + 1}
-        free = and_(claims.c.state == HELD, claims.c.lease_until <= now)
+        free = and_(claims.c.state == HELD, claims.c.lease_until <= self._now())
         take = (
             insert_for(self._engine)(claims)
             .values(row)
@@ -92,6 +93,17 @@ class Claims:
     def extend(self, key: str, owner: str, seconds: float) -> bool:
         """Hold it for so many seconds from now; False where the owner lost it, and should leave it to another."""
         return self._change(key, owner, lease_until=self._now() + timedelta(seconds=seconds))
+
+    def extend_all(self, keys: Collection[str], owner: str, seconds: float) -> frozenset[str]:
+        """As `extend` for many at once: those of the keys that the owner still holds."""
+        short = {short_key(key): key for key in keys}
+        mine = (claims.c.key.in_(short), claims.c.owner == short_key(owner), claims.c.state == HELD)
+        longer = update(claims).where(*mine).values(lease_until=self._now() + timedelta(seconds=seconds))
+        if not short:
+            return frozenset()
+        with explained("written"), self._engine.begin() as connection:
+            held = connection.execute(longer.returning(claims.c.key)).scalars().all()
+        return frozenset(short[key] for key in held)
 
     def finish(self, key: str, owner: str) -> bool:
         """Say that it is done: nobody can claim it again. False where the owner lost it meanwhile."""
@@ -120,6 +132,16 @@ class Claims:
         with explained("removed"), self._engine.begin() as connection:
             return connection.execute(delete(claims).where(old)).rowcount
 
+    def _row(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {
+            "key": short_key(key),
+            "owner": short_key(owner),
+            "state": HELD,
+            "lease_until": self._now() + timedelta(seconds=seconds),
+            "attempts": 1,
+            "data": dict(data or {}),
+        }
+
     def _change(self, key: str, owner: str, **values: Any) -> bool:
         mine = _mine(short_key(key), short_key(owner))
         with explained("written"), self._engine.begin() as connection:
@@ -130,5 +152,5 @@ def _mine(key: str, owner: str) -> ColumnElement[bool]:
     return and_(claims.c.key == key, claims.c.owner == owner, claims.c.state == HELD)
 
 
-def _claim(row: Mapping[str, Any]) -> Claim:
+def _claim(row: RowMapping) -> Claim:
     return Claim(row["key"], row["owner"], row["lease_until"], row["attempts"], row["data"])

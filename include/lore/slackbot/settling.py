@@ -1,0 +1,112 @@
+"""What becomes of a question whose answer was interrupted: it is answered again, or ends in a message that says so."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from include.lore.slackbot import notices
+from include.lore.slackbot.holds import Hold
+from include.lore.slackbot.notices import plain
+from include.lore.slackbot.posts import Posts, keep_places
+from include.lore.slackbot.render import phrases
+from include.lore.slackbot.sightings import Sighting, look
+from include.lore.slackbot.words import Message, Places, Slack, SlackError
+
+if TYPE_CHECKING:
+    from include.lore.records.claims import Claims
+
+__all__ = ["MAX_ATTEMPTS", "Settling"]
+
+MAX_ATTEMPTS = 3
+"""So often a question is begun before it ends in an apology."""
+APOLOGIES = 3
+"""So often after that an apology is tried."""
+UPDATED_CHARACTERS = 3_000
+"""How much of a message's plain text is kept when it is changed: Slack takes 4,000 characters."""
+
+logger = logging.getLogger(__name__)
+
+
+class Settling:
+    """Decides by what stands in Slack. All raise SlackError, ClaimLost and RecordsError."""
+
+    def __init__(self, slack: Slack, claims: Claims, places: Places) -> None:
+        self._slack = slack
+        self._claims = claims
+        self._places = places
+
+    def settle(self, hold: Hold) -> bool:
+        """Whether an interrupted question is dealt with; where not, nothing of an answer was seen and it may be
+        answered.
+        """
+        if hold.attempts > MAX_ATTEMPTS + APOLOGIES:
+            logger.error("A question in %s was given up after %d attempts.", hold.ask.channel, hold.attempts)
+        elif hold.kind == "ephemeral":
+            self._whisper(hold, notices.UNSURE)
+        elif hold.kind and hold.kind != "told":
+            if not self._settle_seen(hold):
+                return False
+        elif not hold.kind and hold.ask.way == "command":
+            self._whisper(hold, phrases.APOLOGY)  # its text is nowhere to be read again
+        elif not hold.kind:
+            if hold.attempts <= MAX_ATTEMPTS:
+                return False
+            Posts(hold, self._slack).begin("message", plain(phrases.APOLOGY), closed="interrupted")
+        hold.finish()
+        return True
+
+    def _settle_seen(self, hold: Hold) -> bool:
+        """As `settle`, for a question to which a message may have been posted."""
+        me = self._slack.identity()
+        seen = look(self._slack, me, hold, lambda ts: self._is_known(hold, ts))
+        if seen is None:
+            hold.note(kind="", shown="")
+            return hold.attempts > MAX_ATTEMPTS and self.settle(hold)
+        if seen.whole:
+            if seen.answer_id:
+                keep_places(self._places, hold.ask, seen.all, seen.answer_id)
+            return True
+        hold.note(shown=seen.ts)
+        if hold.kind == "placeholder" and not seen.answer_id:
+            if hold.attempts <= MAX_ATTEMPTS:
+                return False
+            Posts(hold, self._slack).update(plain(phrases.APOLOGY), closed="interrupted")
+            return True
+        self._cut_off(hold, seen)
+        if seen.answer_id:
+            keep_places(self._places, hold.ask, seen.all, seen.answer_id)
+        return True
+
+    def _cut_off(self, hold: Hold, seen: Sighting) -> None:
+        """End a message that shows a part of an answer with words that say so."""
+        posts, notice = Posts(hold, self._slack), plain(phrases.APOLOGY)
+        closed = posts.metadata({"closed": "interrupted"})
+        if seen.answer_id:  # of several messages the first ones are as they should be
+            posts.further(notice, closed="interrupted")
+            return
+        if hold.kind == "stream":
+            try:
+                with hold.speaking():
+                    self._slack.stop_stream(hold.ask.channel, seen.ts, blocks=notice.blocks, metadata=closed)
+                return
+            except SlackError as error:
+                if error.retryable:
+                    raise
+        text = str(seen.first.get("text", ""))[:UPDATED_CHARACTERS]
+        blocks = (*(seen.first.get("blocks") or ()), *notice.blocks)
+        try:
+            posts.update(Message(blocks, f"{text}\n\n{notice.text}"), closed="interrupted")
+        except SlackError as error:  # Slack does not take all back that it gives
+            if error.retryable:
+                raise
+            posts.further(notice, closed="interrupted")
+
+    def _whisper(self, hold: Hold, text: str) -> None:
+        hold.note(kind="told")  # nobody can look whether it was said
+        Posts(hold, self._slack).whisper(plain(text))
+
+    def _is_known(self, hold: Hold, ts: str) -> bool:
+        """Whether a message belongs to another question."""
+        known = self._claims.noted("shown", ts)
+        return any(one.key != hold.ask.key and one.data.get("channel") == hold.ask.channel for one in known)
