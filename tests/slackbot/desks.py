@@ -1,4 +1,4 @@
-"""What the tests of the desk share: questions, a pipeline that says what a test wants, a clock, and the parts put up."""
+"""What the tests of the desk share: questions, a pipeline that does what a test says, a clock, the parts put up."""
 
 from __future__ import annotations
 
