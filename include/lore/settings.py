@@ -89,6 +89,10 @@ class Settings(BaseModel):
     slack_signing_secret: SecretStr | None = Field(
         None, description="Signing secret of the app, for HTTP mode; also SLACK_SIGNING_SECRET"
     )
+    slack_config_token: SecretStr | None = Field(
+        None,
+        description="App configuration token (xoxe.xoxp-…), with which `lore doctor --slack` sees the app's events",
+    )
     slack_base_url: str = Field("https://slack.com/api/", description="Slack's Web API, as the bot calls it")
     slack_workers: int = Field(4, gt=0, le=64, description="Questions that one bot answers at the same time")
     slack_queue: int = Field(100, gt=0, description="Questions that may wait in one bot; more are asked to come later")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from include.lore.cli.output import print_json, print_text
+
+if TYPE_CHECKING:
+    from include.lore.doctor import Finding
 
 __all__ = ["register"]
 
@@ -19,12 +23,13 @@ def register(app: typer.Typer) -> None:
     app.command()(doctor)
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def doctor(
+    slack: Annotated[bool, typer.Option("--slack", help="Check the app of the Slack bot instead.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """Check settings, declarations, models, index and staging; with keys set this makes tiny real calls."""
-    from include.lore.doctor import examine
-
     findings = []
-    for finding in examine():
+    for finding in _examine_slack() if slack else _examine():
         findings.append(finding)
         if not json:
             print_text(f"{MARKS[finding.status]}  {finding.name}: {finding.detail}")
@@ -35,3 +40,16 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = F
         print_json({"ok": ended_well, "checks": [asdict(finding) for finding in findings]})
     if not ended_well:
         raise typer.Exit(1)
+
+
+def _examine() -> Iterator[Finding]:
+    from include.lore.doctor import examine
+
+    return examine()
+
+
+def _examine_slack() -> Iterator[Finding]:
+    from include.lore.settings import load_settings
+    from include.lore.slackbot.checkup import examine_slack
+
+    return examine_slack(load_settings())
