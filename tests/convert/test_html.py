@@ -35,6 +35,20 @@ def test_only_the_main_content_is_kept() -> None:
     assert page.text == f"# Scheduler\n\n{PROSE}\n"
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<!doctype html><title>S</title><main><h1>A</h1><p>One text of it.</p></main>",
+        "<html><head><title>S</title><link rel=x href=y><meta name=z><section><h1>A</h1><p>One text of it.</section>",
+        "<title>S</title><article><h1>A</h1></article>One text of it.",
+        "<title>S</title>\n<doc-page><h1>A</h1><p>One text of it.</p></doc-page><script>no()</script>",
+        "<html><head><title>S</title><header><h1>A</h1></header></head><body>One text of it.</body></html>",
+    ],
+)
+def test_a_page_may_leave_out_its_body_tag(page: str) -> None:
+    assert convert(make_document(text=page, format="html", title="")).text == "# S\n\n# A\n\nOne text of it.\n"
+
+
 def test_without_a_main_element_the_densest_part_is_found() -> None:
     links = "".join(f'<li><a href="/{i}">Some other page of the site {i}</a></li>' for i in range(30))
     page = html(f"<div><div><div><p>{PROSE}</p><p>{PROSE}</p></div></div><div><ul>{links}</ul></div></div>")

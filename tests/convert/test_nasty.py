@@ -17,6 +17,7 @@ from include.lore.convert.fences import lines
 from include.lore.types import Document
 
 SECONDS = 10
+"""Of the processor, for any of these files: what else runs on the machine does not count."""
 RAW_RST = re.compile(r"^\s*\.\. [\w:+.-]+::|(?<!`):(?:ref|doc|class|func|mod|meth|py:\w+|envvar):`")
 
 
@@ -54,20 +55,18 @@ def as_read(expected: str, kind: str) -> str:
 
 def test_hostile_files(shared_data: Path, manifest: list[dict[str, Any]]) -> None:
     assert len(manifest) > 30
-    wanted = 0
     missing: list[tuple[str, str]] = []
     for item in manifest:
         document = load(shared_data / "nasty" / item["file"])
-        start = time.monotonic()
+        start = time.process_time()
         page = convert(document)
-        assert time.monotonic() - start <= SECONDS, item["file"]
+        assert time.process_time() - start <= SECONDS, item["file"]
         text = squeezed(page.text)
-        for expected in item["must_contain"]:
-            wanted += 1
-            if as_read(expected, item["kind"]) not in text:
-                missing.append((item["file"], expected))
+        missing += [
+            (item["file"], expected) for expected in item["must_contain"] if as_read(expected, item["kind"]) not in text
+        ]
         assert not [bad for bad in item["must_not_contain"] if squeezed(bad) in text], item["file"]
-    assert len(missing) <= 0.05 * wanted, missing
+    assert missing == []
 
 
 def rst_documents(folder: Path) -> Iterator[tuple[str, Document]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ANCHORS", "CONVERTER_VERSION", "FORMATS", "convert", "format_of", "resolve_includes"]
 
-CONVERTER_VERSION = 2
+CONVERTER_VERSION = 3
 """Part of every document's fingerprint: raise it when converters give other text, and documents are converted again."""
 
 

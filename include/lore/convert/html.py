@@ -28,6 +28,10 @@ NOT_LANGUAGES = frozenset({"default", "text", "none", "plaintext", "notranslate"
 BLOCKS = frozenset(
     {"div", "p", "ul", "ol", "dl", "table", "pre", "blockquote", "section", "article", "figure", *HEADINGS}
 )
+IN_HEAD = frozenset(
+    {"base", "basefont", "bgsound", "link", "meta", "noframes", "noscript", "script", "style", "template", "title"}
+)
+"""Elements that a page's head may have; with any other its body begins, though it may not say so."""
 PERMALINKS = frozenset({"", "#", "¶", "§", "🔗", "\uf0c1", "link", "[edit]", "​"})
 
 
@@ -73,7 +77,23 @@ def parse(text: str) -> HtmlElement:
         raise ConversionError(
             "Its elements are nested too deeply to be read.", remedy="Leave the page out of the source."
         )
+    _begin_body(root)
     return root
+
+
+def _begin_body(root: HtmlElement) -> None:
+    """Put into the body what only stands in the head because the page leaves out `<body>`, as HTML 5 allows: libxml2
+    takes elements that HTML 4 does not have, such as main and section, for more of the head.
+    """
+    head, body = root.find("head"), root.find("body")
+    if head is None or body is None:
+        return
+    children = list(head)
+    first = next((n for n, child in enumerate(children) if child.tag not in IN_HEAD), len(children))
+    if content := children[first:]:
+        content[-1].tail = (content[-1].tail or "") + (body.text or "")
+        body.text = None
+        body[:0] = content
 
 
 def tree_to_markdown(root: HtmlElement, url: str = "") -> str:
