@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 
-BENCHES = ("facade", "dag_parse", "embedder", "store", "sync", "crawl", "kill")
+BENCHES = ("facade", "dag_parse", "embedder", "store", "sync", "crawl", "convert", "kill")
 
 
 def main() -> int:
