@@ -11,6 +11,7 @@ from include.lore.slackbot.render.characters import is_calling
 
 __all__ = ["LONGEST_LINK", "closing_bracket", "safe_address", "unescaped"]
 
+DEEPEST = 8
 LONGEST_LINK = 1_500
 """Slack takes addresses of up to 3,000 characters; one this long is nothing that a person follows."""
 
@@ -36,15 +37,20 @@ def unescaped(text: str) -> str:
 
 
 def closing_bracket(text: str, start: int, end: int) -> int | None:
-    """Where the bracket at `start` is closed before `end`; -1 for nowhere, None where an open code span hides it."""
+    """Where the bracket at `start` is closed before `end`.
+
+    None where it is not, or where an open code span hides it; -1 where so many others follow that it makes no link.
+    """
     depth = 0
     for match in _BRACKET_OR_CODE.finditer(text, start, end):
         if match["ticks"]:
             return None
         depth += (match[0] == "[") - (match[0] == "]")
+        if depth > DEEPEST:
+            return -1
         if depth == 0 and match[0] == "]":
             return match.start()
-    return -1
+    return None
 
 
 def _at(address: str, at: re.Match[str]) -> str:

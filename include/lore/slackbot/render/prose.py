@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     (?P<space> \s+ )
   | (?P<escape> \\[!-/:-@\[-`{{-~] )
   | (?P<ticks> `+ )
-  | (?P<autolink> <(?:https?://|mailto:)[^\s<>]*> )
+  | (?P<autolink> <(?:https?://|mailto:)[^\s<>|]*> )
   | (?P<reference> &(?:\#\d{{1,7}}|\#x[0-9a-f]{{1,6}}|[a-z][a-z0-9]{{1,31}}); )
   | (?P<bracket> !?\[ )
   | (?P<close> \] )
@@ -203,10 +203,10 @@ class Prose:
         limit = min(end, opening + LONGEST_LABEL)
         closed = closing_bracket(self._rest, opening, limit)
         certain = whole or limit < end
-        if closed is None or closed < 0:
+        if closed is None:
             if not certain:
                 return None
-        elif self._rest.startswith("(", closed + 1) and closed + 1 < end:
+        elif closed > 0 and self._rest.startswith("(", closed + 1) and closed + 1 < end:
             limit = min(end, closed + LONGEST_DESTINATION)
             destination = DESTINATION.match(self._rest, closed + 1, limit)
             if destination:
