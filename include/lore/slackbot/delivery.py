@@ -62,7 +62,8 @@ class Delivery:
         if now < self._due:
             return
         try:
-            self._show()
+            with self._hold.speaking():  # or a sign that comes late would stand beside it
+                self._show()
         except UncertainError:
             if not self._hold.shown:
                 raise
@@ -76,35 +77,13 @@ class Delivery:
 
     def finish(self, answer: Answer) -> tuple[str, ...]:
         """Show the whole answer; returns the ts of its messages, none of those that only one person sees."""
-        below = tuple(self._below(answer.id))
-        if self._hold.ask.way == "command":
-            return self._whisper(render(answer, blocks_below=below))
-        if self._hold.kind == STREAM and not self._torn:
-            ending = self._growing.finish(answer, blocks_below=below)
-            mark = _marks(answer.id, 1 + len(ending.following))
-            if self._stop(self._pending + ending.piece, ending.blocks, mark[0]):
-                return self._further(ending.following, mark[1:])
-        messages = render(answer, blocks_below=below)
-        mark = _marks(answer.id, len(messages))
-        if self._torn:
-            self._stop("", (), {})
-        self._put(messages[0], mark[0])
-        return self._further(messages[1:], mark[1:])
+        with self._hold.speaking():
+            return self._finish(answer)
 
     def apologize(self, text: str) -> None:
         """Say, where the answer is or would have been, why there is not more of it."""
-        notice, mark = plain(text), {"closed": "failed"}
-        if self._hold.ask.way == "command":
-            self._hold.note(kind="told")
-            self._posts.whisper(notice)
-        elif self._hold.kind == STREAM:
-            if not self._stop(self._pending, notice.blocks, mark):
-                self._posts.further(notice, **mark)
-        elif self._hold.kind == "message":
-            part = partial(self._text)
-            self._put(Message((*part.blocks, *notice.blocks), f"{part.text}\n\n{text}"), mark)
-        else:
-            self._put(notice, mark)
+        with self._hold.speaking():
+            self._apologize(plain(text), {"closed": "failed"})
 
     # ------------------------------------------------------------------------------------------------------- growing
 
@@ -165,6 +144,35 @@ class Delivery:
             self._stuck = True
 
     # ------------------------------------------------------------------------------------------------------ finishing
+
+    def _finish(self, answer: Answer) -> tuple[str, ...]:
+        below = tuple(self._below(answer.id))
+        if self._hold.ask.way == "command":
+            return self._whisper(render(answer, blocks_below=below))
+        if self._hold.kind == STREAM and not self._torn:
+            ending = self._growing.finish(answer, blocks_below=below)
+            mark = _marks(answer.id, 1 + len(ending.following))
+            if self._stop(self._pending + ending.piece, ending.blocks, mark[0]):
+                return self._further(ending.following, mark[1:])
+        messages = render(answer, blocks_below=below)
+        mark = _marks(answer.id, len(messages))
+        if self._torn and self._hold.kind == STREAM:
+            self._stop("", (), {})
+        self._put(messages[0], mark[0])
+        return self._further(messages[1:], mark[1:])
+
+    def _apologize(self, notice: Message, mark: Mapping[str, str]) -> None:
+        if self._hold.ask.way == "command":
+            self._hold.note(kind="told")
+            self._posts.whisper(notice)
+        elif self._hold.kind == STREAM:
+            if not self._stop(self._pending, notice.blocks, mark):
+                self._posts.further(notice, **mark)
+        elif self._hold.kind == "message":
+            part = partial(self._text)
+            self._put(Message((*part.blocks, *notice.blocks), f"{part.text}\n\n{notice.text}"), mark)
+        else:
+            self._put(notice, mark)
 
     def _stop(self, markdown: str, blocks: Sequence[Block], mark: Mapping[str, str]) -> bool:
         """End the stream; False where it has to be put right by changing the message."""

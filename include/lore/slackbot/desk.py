@@ -103,9 +103,14 @@ class QueuedDesk:
 
     def resume(self, hold: Hold) -> bool:
         """Let a question that is held wait to be answered; whether there was room."""
+        hold.doing = notices.LOOKING
         if not self._queue.put(hold):
             return False
-        self._signs.show(hold, self._doing(self._queue.waiting(), hold))
+        waiting = self._queue.waiting()
+        if hold in waiting:
+            self._signs.show(hold, self._doing(waiting, hold))
+        else:  # a worker has it, and says what it does
+            self._signs.refresh(hold)
         return True
 
     def has_room(self) -> bool:
@@ -134,7 +139,7 @@ class QueuedDesk:
             self._hand_over(hold)
         self.wait_until_idle(seconds)
         for hold in self._queue.working():
-            if hold.close(seconds=1.0):
+            if hold.close(seconds=2.0):
                 self._hand_over(self._holds.reopen(hold))
         self._office.shutdown(wait=True, cancel_futures=True)
         self._stopped.set()
@@ -144,14 +149,14 @@ class QueuedDesk:
     def _doing(self, waiting: list[Hold], hold: Hold) -> str:
         """What is being done for a question that waits."""
         free = self._workers - len(self._queue.working())
-        before = waiting.index(hold) - free if hold in waiting else -1
+        before = waiting.index(hold) - free
         return notices.LOOKING if before < 0 else notices.place(before + 1)
 
     def _work(self) -> None:
         while (hold := self._queue.take()) is not None:
             try:
                 if not hold.closed:
-                    self._signs.show(hold, notices.LOOKING)
+                    hold.doing = notices.LOOKING
                     self._answer(hold)
             except Exception:
                 logger.exception("A worker of the bot goes on after an error.")

@@ -137,7 +137,12 @@ class Holds:
         return self._keep(Hold(ask, self, attempts=1, data=data, until=until))
 
     def take_over(self, claim: Claim) -> Hold | None:
-        """Hold a question whose owner died; None where somebody else was faster. Its text is not known yet."""
+        """Hold a question whose owner died; None where somebody else was faster, or where this process has it and was
+        only too slow to extend it. Its text is not known yet.
+        """
+        with self._lock:
+            if claim.key in self._held:
+                return None
         until = self.clock() + self.lease
         taken = self.claims.take(claim.key, self.owner, self.lease)
         if taken is None:

@@ -58,7 +58,7 @@ class Signs:
         self.show(hold, hold.doing)
 
     def _is_due(self, hold: Hold) -> bool:
-        if hold.closed or not hold.doing or hold.kind not in ("", "placeholder"):
+        if hold.closed or hold.refused or not hold.doing or hold.kind not in ("", "placeholder"):
             return False
         if hold.ask.way == "command":
             return not hold.sign
