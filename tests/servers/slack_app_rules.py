@@ -42,11 +42,11 @@ def check_blocks(blocks: Any) -> str | None:
     """What is wrong with the blocks of a message. Slack has another code for too much Markdown in all of them."""
     if not isinstance(blocks, Sequence) or isinstance(blocks, str):
         return "invalid_blocks_format"
-    if not blocks:
-        return None
-    problems = message_problems(blocks, "text")
+    problems = message_problems([one for one in blocks if one.get("type") != "rich_text"], "text")
     too_long = [one for one in problems if one.startswith("the markdown blocks have")]
     if len(problems) > len(too_long):
+        return "invalid_blocks"
+    if any(one.get("type") == "rich_text" and not one.get("elements") for one in blocks):
         return "invalid_blocks"
     return "msg_blocks_too_long" if too_long else None
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from include.lore.cli import answers, ask, baseline, compare, evaluate, index, ingest, questions, sources, system
+from include.lore.cli import answers, ask, baseline, compare, evaluate, index, ingest, questions, slack, sources, system
 from include.lore.cli.output import message, show_error
 from include.lore.errors import ConfigurationError, LoreError
 
@@ -49,7 +49,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (ask, answers, sources, ingest, index, baseline, evaluate, questions, compare, system):
+for module in (ask, answers, sources, ingest, index, baseline, evaluate, questions, compare, slack, system):
     module.register(app)
 
 

@@ -31,9 +31,15 @@ class WebApi:
 
     def __init__(self, caller: Caller) -> None:
         self._call = caller.call
+        self._identity: Identity | None = None
 
     def identity(self) -> Identity:
-        """Who the bot is. Raises SlackError."""
+        """Who the bot is: asked once, since it never changes. Raises SlackError."""
+        if self._identity is None:
+            self._identity = self._who()
+        return self._identity
+
+    def _who(self) -> Identity:
         data = self._call("auth.test")
         team, user, bot, name, url = (as_text(data.get(k)) for k in ("team_id", "user_id", "bot_id", "user", "url"))
         return Identity(team, user, bot, name, url.rstrip("/"))

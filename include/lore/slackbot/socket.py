@@ -6,7 +6,7 @@ import json
 import logging
 import socket
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode.internals import run_bolt_app
@@ -83,6 +83,20 @@ class _Client(SocketModeClient):
         """Where to connect. Raises SlackError."""
         return as_text(self._caller.call("apps.connections.open").get("url"))
 
+    def connect(self) -> None:
+        """Open a connection, and close the one before once it is there."""
+        super().connect()
+        session = self.current_session
+        if session is not None and session.sock is not None:
+            session.sock = cast(Any, _EndingSocket(session.sock))
+
+    def _run_current_session(self) -> None:
+        """Receive until the connection ends, and replace it at once: the monitor would do so some seconds later."""
+        was_connected = self.is_connected()
+        super()._run_current_session()
+        if was_connected and self.auto_reconnect_enabled and not self.is_connected():
+            self.connect_to_new_endpoint()
+
     def connect_to_new_endpoint(self, force: bool = False) -> None:
         """Replace a connection that ended, or is about to."""
         log.info("The connection to Slack is renewed.")
@@ -101,6 +115,23 @@ class _Client(SocketModeClient):
                 session.sock.shutdown(socket.SHUT_RDWR)
         self.message_queue.put(None)
         super().close()
+
+
+class _EndingSocket:
+    """A socket that says so when the other side is gone: slack_sdk takes nothing for nothing yet, and asks for ever."""
+
+    def __init__(self, inner: socket.socket) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def recv(self, size: int) -> bytes:
+        """What came. Raises OSError at the end."""
+        received = self._inner.recv(size)
+        if not received:
+            raise ConnectionResetError("Slack ended the connection.")
+        return received
 
 
 def _greeted(_: BaseSocketModeClient, message: dict[str, Any], __: str | None = None) -> None:

@@ -1,0 +1,47 @@
+"""`lore slack`: the bot that answers in a Slack workspace."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from include.lore.protocols import Recorder
+    from include.lore.query.pipeline import Pipeline
+    from include.lore.settings import Settings
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(slack)
+
+
+def slack(
+    http: Annotated[bool, typer.Option("--http", help="Let Slack call this process, instead of Socket Mode.")] = False,
+    host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="With --http: the port; 0 takes a free one.")] = 3000,
+) -> None:
+    """Answer in Slack until it is stopped; docs/slack.md goes from nothing to a first answer."""
+    from include.lore.settings import load_settings
+    from include.lore.slackbot.serve import Address, serve
+
+    _log()
+    serve(load_settings(), http=Address(host, port) if http else None, make_pipeline=_pipeline)
+
+
+def _pipeline(settings: Settings, recorder: Recorder) -> Pipeline:
+    from include.lore.cli.common import open_index
+    from include.lore.wiring import make_pipeline
+
+    store, embedder = open_index(settings)
+    return make_pipeline(settings, index=store, embedder=embedder, recorder=recorder)
+
+
+def _log() -> None:
+    """Lore's own lines, and only the warnings of others, whose lines may hold what people wrote."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("include.lore").setLevel(logging.INFO)

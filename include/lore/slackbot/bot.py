@@ -1,0 +1,146 @@
+"""The bot put together: records and pipeline in, something that can be started and stopped out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+
+from include.lore.records.claims import Claims
+from include.lore.records.opinions import Opinions
+from include.lore.records.places import Places
+from include.lore.settings import Settings
+from include.lore.slackbot.answering import Answerer
+from include.lore.slackbot.app import Doors, Porch, make_app
+from include.lore.slackbot.audiences import Audiences
+from include.lore.slackbot.conversation import history
+from include.lore.slackbot.desk import Office
+from include.lore.slackbot.feedback import Feedback, feedback_blocks
+from include.lore.slackbot.holds import Holds
+from include.lore.slackbot.incoming import read_command, read_event
+from include.lore.slackbot.intake import Courtesies, Intake
+from include.lore.slackbot.maintainers import Maintainers
+from include.lore.slackbot.privacy import Privacy
+from include.lore.slackbot.reception import Reception, open_reception
+from include.lore.slackbot.suggestions import load_suggestions
+from include.lore.slackbot.words import Identity, Slack
+from include.lore.sources.payload import Payload, as_mapping
+
+if TYPE_CHECKING:
+    from slack_bolt import App
+
+    from include.lore.records.recorders import ClosingRecorder
+    from include.lore.records.records import Records
+
+__all__ = ["Bot", "Transport", "open_bot"]
+
+log = logging.getLogger(__name__)
+
+
+class Transport(Protocol):
+    """How what Slack sends gets here: see `SocketTransport` and `HttpTransport`."""
+
+    def start(self) -> None:
+        """Begin to receive."""
+        ...
+
+    def close(self) -> None:
+        """Receive nothing more; what is being dealt with is dealt with."""
+        ...
+
+
+class Bot:
+    """Everything that runs. Start it once, and stop it once."""
+
+    def __init__(self, porch: Porch, reception: Reception, office: Office, transport: Transport) -> None:
+        self._porch = porch
+        self._reception = reception
+        self._office = office
+        self.transport = transport
+
+    def start(self) -> None:
+        """Begin to answer, then to receive. Raises what the transport raises; then it must be stopped."""
+        self._reception.start()
+        self.transport.start()
+
+    def stop(self) -> None:
+        """Take nothing more, finish or hand over what was taken, and end all threads."""
+        self._porch.close()
+        self.transport.close()
+        self._reception.stop()
+        self._office.shutdown()
+
+
+def open_bot(
+    settings: Settings,
+    slack: Slack,
+    identity: Identity,
+    records: Records,
+    recorder: ClosingRecorder,
+    pipeline: Answerer,
+    *,
+    transport: Callable[[App], Transport],
+    signing_secret: str = "",
+) -> Bot:
+    """A bot that is not started yet. Raises DeclarationError for a file about the assistant that is wrong."""
+    claims, places = Claims(records.engine), Places(records.engine)
+    audiences = Audiences(slack, identity)
+    reception = open_reception(
+        settings,
+        slack,
+        claims,
+        places,
+        pipeline,
+        history=lambda ask: history(ask, slack, identity),
+        audiences=audiences.of,
+        below=feedback_blocks,
+    )
+    opinions = records.opinions()
+    privacy = Privacy(slack, places, opinions, forget=records.forget, flush=recorder.flush)
+    office = Office()
+    held = Holds(claims, f"courtesies:{uuid4().hex}")
+    courtesies = Courtesies(held, slack, office.soon, forget=lambda asker: privacy.forget(asker).in_words())
+    intake = Intake(
+        reception,
+        courtesies,
+        slack,
+        read_event=lambda body: read_event(body, identity, places),
+        read_command=lambda body: read_command(body, identity),
+        suggestions=load_suggestions(settings.assistant),
+    )
+    feedback = _feedback(settings, slack, identity, records, recorder, places, opinions)
+    porch = Porch()
+    app = make_app(_doors(intake, feedback, audiences), porch, identity, signing_secret=signing_secret)
+    return Bot(porch, reception, office, transport(app))
+
+
+def _feedback(
+    settings: Settings,
+    slack: Slack,
+    identity: Identity,
+    records: Records,
+    recorder: ClosingRecorder,
+    places: Places,
+    opinions: Opinions,
+) -> Feedback:
+    maintainers = Maintainers(
+        slack, opinions, records.get, channel=settings.slack_feedback_channel, trace_url=settings.slack_trace_url
+    )
+    return Feedback(slack, places, opinions, maintainers, me=identity, flush=recorder.flush)
+
+
+def _doors(intake: Intake, feedback: Feedback, audiences: Audiences) -> Doors:
+    def notice(body: Payload) -> None:
+        audiences.notice(as_mapping(body.get("event")))
+
+    return Doors(
+        ask=intake.ask,
+        command=intake.command,
+        opened=intake.opened,
+        button=feedback.on_button,
+        why=feedback.on_why,
+        reason=feedback.on_reason,
+        reaction=feedback.on_reaction,
+        notice=notice,
+    )
