@@ -13,12 +13,9 @@ from tests.contracts.source import ids, last_cursor
 from tests.servers.github import Fault
 from tests.servers.slack import TOKEN, SlackServer, ratelimited, refuses
 from tests.sources.test_slack import (
-    CHANNELS,
     NOON,
-    USERS,
     WEEK,
     documents,
-    messages_of_weeks,
     say,
     source_of,
     synced,
@@ -28,19 +25,6 @@ from tests.sources.test_slack import (
 
 CALLS = (lambda source: list(source.read(None)), lambda source: list(source.list_ids()))
 METHODS = ("auth.test", "conversations.list", "users.list", "conversations.history", "conversations.replies")
-
-
-@pytest.fixture
-def slack():
-    with SlackServer(CHANNELS, USERS, {"C1": messages_of_weeks(3), "C2": thread(20, (21, "ok", "U2"))}) as slack:
-        yield slack
-
-
-@pytest.fixture
-def expected(slack):
-    found = documents(source_of(slack))
-    slack.requests.clear()
-    return found
 
 
 def read_in_parts(source, times=20):
@@ -65,6 +49,7 @@ def read_in_parts(source, times=20):
         Fault(status=500),
         Fault(status=503, headers={"Retry-After": "2"}),
         Fault(cut=True),
+        Fault(length=100_000),
         Fault(body=b'{"ok": true, "messages": ['),
         Fault(body=b""),
         Fault(status=502, body=b"<html>bad gateway</html>"),

@@ -11,21 +11,7 @@ from include.lore.ingest.sync import Sync
 from include.lore.stores.lancedb import LanceStore
 from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
-from tests.servers.slack import SlackServer
-from tests.sources.test_slack import CHANNELS, USERS, documents, messages_of_weeks, say, source_of, thread
-
-
-@pytest.fixture
-def slack():
-    with SlackServer(CHANNELS, USERS, {"C1": messages_of_weeks(3), "C2": thread(20, (21, "ok", "U2"))}) as slack:
-        yield slack
-
-
-@pytest.fixture
-def expected(slack):
-    found = documents(source_of(slack))
-    slack.requests.clear()
-    return found
+from tests.sources.test_slack import say, source_of
 
 
 def out_of_it(slack):
