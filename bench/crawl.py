@@ -2,7 +2,8 @@
 
     python -m bench.crawl [--theme classic]
 
-Prints JSON: pages a minute of a first read and of one where nothing changed. Needs `sphinx-build` (`make sphinx`) and
+Prints JSON: pages a minute of a first read and of one where nothing changed, and the ten lines that passages have most
+often, among which nothing may be that stands around the text of each page. Needs `sphinx-build` (`make sphinx`) and
 Airflow's documentation, in a folder that LORE_TEST_SHARED_DATA names or beside the project.
 """
 
@@ -13,10 +14,15 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.stopwatch import seconds
+from include.lore.convert import convert
 from include.lore.declarations import SiteDeclaration
+from include.lore.ingest.split import MarkdownSplitter
 from include.lore.sources.site import SiteSource
 from include.lore.types import Batch
 from tests.servers.site import SiteServer
@@ -41,7 +47,7 @@ def main() -> None:
     print()
 
 
-def measure(server: SiteServer) -> dict[str, float]:
+def measure(server: SiteServer) -> dict[str, Any]:
     """The figures of a first read and of a second one."""
     declared = {"id": "docs", "url": server.url, "allow_hosts": ["127.0.0.1"], "delay_seconds": 0}
     source = SiteSource(SiteDeclaration.model_validate(declared))
@@ -58,7 +64,17 @@ def measure(server: SiteServer) -> dict[str, float]:
         "pages_per_minute": round(60 * pages / first),
         "unchanged_seconds": round(second, 2),
         "unchanged_bodies": sum(request.status == 200 for request in server.requests[asked:]),
+        "repeated_lines": repeated_lines(batches),
     }
+
+
+def repeated_lines(batches: Sequence[Batch]) -> dict[str, int]:
+    """The ten lines that the passages of these documents have most often, and how often."""
+    splitter, lines = MarkdownSplitter(800), Counter[str]()
+    for document in (document for batch in batches for document in batch.documents):
+        for chunk in splitter.split(convert(document)):
+            lines.update({line.strip(" *#-|") for line in chunk.text.splitlines()} - {""})
+    return dict(lines.most_common(10))
 
 
 if __name__ == "__main__":
