@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from include.lore.errors import LoreError
 
-__all__ = ["Ask", "Block", "Desk", "Identity", "Message", "Opinion", "Places", "Room", "Slack", "SlackError", "Way"]
+__all__ = ["Ask", "Block", "Desk", "Identity", "Message", "Places", "Room", "Slack", "SlackError", "Way"]
 
 Way: TypeAlias = Literal["mention", "direct", "assistant", "thread", "command"]
 """How a question came in: @mention in a channel, direct message, assistant pane, a thread in which the bot already
@@ -54,22 +54,6 @@ class Message:
 
     blocks: tuple[Block, ...]
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """What a person thinks of the answer in a message: helpful, not helpful, or None for an opinion taken back.
-
-    `weight` tells where it came from: a button goes before a reaction of the same person.
-    """
-
-    team: str
-    channel: str
-    ts: str
-    user: str
-    helpful: bool | None
-    came_by: Literal["button", "reaction", "reason"]
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
