@@ -102,9 +102,9 @@ def test_contents_of_the_page_itself_go() -> None:
 
 
 def test_a_deep_page_takes_no_longer_than_a_flat_one() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     text_of("<div>" * 1500 + "<i></i>" * 20_000 + "deep")
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(
