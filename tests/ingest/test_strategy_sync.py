@@ -16,12 +16,9 @@ from include.lore.ingest.strategy import SummarySplitter, SummaryStrategy, strat
 from include.lore.ingest.sync import Sync
 from include.lore.ingest.versions import VersionBuilder, behind
 from include.lore.protocols import Splitter
-from include.lore.stores.lance_versions import LanceVersions
-from include.lore.stores.lancedb import LanceStore
-from include.lore.types import Batch, Chunk, Document, Recipe, Usage
-from tests.fakes import FakeEmbedder, FakeSource, make_document
-
-LONG = "".join(f"## Part {part}\n\n" + f"Sentence {part} about lamps. " * 12 + "\n\n" for part in range(4))
+from include.lore.types import Batch, Chunk, Document, Usage
+from tests.fakes import FakeSource, make_document
+from tests.ingest.houses import LONG, VersionedHouse
 
 
 class Summaries:
@@ -41,17 +38,7 @@ class Summaries:
         return [f"{self.name} on {chunk.title} {chunk.position}" for chunk in chunks]
 
 
-class House:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.embedder = FakeEmbedder()
-        self.uri = str(folder / "index")
-        self.store = LanceStore(self.uri, self.recipe(300))
-        self.versions = LanceVersions(self.uri)
-
-    def recipe(self, budget: int) -> Recipe:
-        return Recipe(self.embedder.name, self.embedder.dimensions, MarkdownSplitter(budget).name)
-
+class House(VersionedHouse):
     def sync(
         self,
         source: FakeSource,

@@ -12,28 +12,18 @@ from include.lore.errors import LoreError, ModelError, StoreError
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import ShardReport, Sync
 from include.lore.ingest.versions import VersionBuilder, behind, part_of
-from include.lore.stores.lance_versions import LanceVersions
 from include.lore.stores.lancedb import LanceStore
-from include.lore.types import Batch, Document, Entry, IndexVersion, Recipe
+from include.lore.types import Batch, Document, Entry, IndexVersion
 from tests.fakes import FakeEmbedder, FakeSource, make_document
+from tests.ingest.houses import LONG, VersionedHouse
 
-LONG = "".join(f"## Part {part}\n\n" + f"Sentence {part} about lamps. " * 12 + "\n\n" for part in range(4))
 
-
-class House:
-    """An index whose version 1 is cut at 300 characters, and what builds others."""
+class House(VersionedHouse):
+    """With what builds other versions; `broken` are errors that stand in the place of some."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.embedder = FakeEmbedder()
-        self.uri = str(folder / "index")
-        self.store = LanceStore(self.uri, self.recipe(300))
-        self.versions = LanceVersions(self.uri)
+        super().__init__(folder)
         self.broken: list[LoreError] = []
-
-    def recipe(self, budget: int, embedder: FakeEmbedder | None = None) -> Recipe:
-        embedder = embedder or self.embedder
-        return Recipe(embedder.name, embedder.dimensions, MarkdownSplitter(budget).name)
 
     def create(self, budget: int, embedder: FakeEmbedder | None = None) -> IndexVersion:
         return self.versions.create(self.recipe(budget, embedder))
