@@ -87,7 +87,7 @@ def test_titles_are_one_plain_line():
 
 @pytest.mark.parametrize("piece", ["[", "*", "`", "```", "<", "~", "&gt;", "* ", "\n\n", "<@U1>", "](", "> "])
 def test_hostile_repetition_takes_no_time(piece):
-    started = time.perf_counter()
+    started = time.process_time()
     to_markdown(piece * 20_000, NAMES)
     to_plain(piece * 20_000, NAMES)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
