@@ -19,6 +19,8 @@ from include.lore.records.records import Records
 from include.lore.slackbot.privacy import Forgotten, Privacy
 from include.lore.types import Question
 from tests.records.answers import full_answer, small_answer
+from tests.servers.slack_app import BOT_USER, SlackApp, channel, person
+from tests.slackbot.bots import payload_of, running, waits_for_answers
 from tests.slackbot.fake_slack import FakeSlack
 
 ADA, BEN = "slack:T1:UADA", "slack:T1:UBEN"
@@ -149,3 +151,29 @@ def test_a_secret_in_a_question_is_kept_nowhere(records: Records, caplog: pytest
     assert SECRET not in kept
     assert SECRET not in caplog.text
     assert Claims(records.engine).expired() == []
+
+
+def test_nothing_of_a_secret_is_left_behind_by_the_whole_bot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "include.lore")
+    places = [channel("C1", "help", members=["U1", BOT_USER]), channel("C9", "maintainers", members=[BOT_USER])]
+    with SlackApp(places, [person("U1")]) as slack, running(slack, tmp_path, slack_feedback_channel="C9"):
+        asked = slack.say("U1", "C1", f"<@{BOT_USER}> Why is {SECRET} refused by xyzzy?")
+        [answer] = waits_for_answers(slack, "C1", asked["ts"])
+        value = f"unhelpful:{payload_of(answer)['answer']}"
+        slack.press("U1", "C1", answer["ts"], "lore_feedback", value)
+        view = slack.wait(lambda: slack.methods.views, 20)[0]
+        typed = {"type": "plain_text_input", "value": f"It repeats {SECRET}"}
+        slack.submit(view, {"reason": {"reason": typed}})
+        told = slack.wait(lambda: [one for one in slack.posted("C9") if "It repeats" in str(one["blocks"])], 20)
+        with Records.open(URL.format(tmp_path), str) as records:
+            kept = everything(records)
+    assert "refused by xyzzy" in kept
+    assert "It repeats" in kept
+    assert "refused by xyzzy" in str(told)
+    for written in (kept, str(told), caplog.text):
+        assert SECRET not in written
+    with Records.open(URL.format(tmp_path), str) as records, records.engine.connect() as connection:
+        claimed = str(connection.execute(text("SELECT * FROM lore_claims")).all())
+    assert asked["ts"] in claimed
+    assert "xyzzy" not in claimed
+    assert "xyzzy" not in caplog.text
