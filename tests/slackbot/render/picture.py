@@ -25,7 +25,8 @@ _LINK = re.compile(r"<(https?:[^|>]+)\|([^>]*)>")
 STYLE = """
 body{font:15px/1.46 Lato,Arial,sans-serif;color:#1d1c1d;max-width:760px;margin:16px auto;background:#fff}
 h3.case{font-size:12px;color:#888;border-top:1px solid #ddd;padding-top:8px;margin:18px 0 4px}
-.message{display:grid;grid-template-columns:44px 1fr;margin:6px 0}.face{width:36px;height:36px;border-radius:6px;
+.message{display:grid;grid-template-columns:44px minmax(0,1fr);margin:6px 0}
+.face{width:36px;height:36px;border-radius:6px;
 background:#4a154b;color:#fff;text-align:center;line-height:36px}.name{font-weight:900}
 .app{font-size:10px;background:#eee;
 padding:1px 4px;border-radius:2px;margin-left:5px;color:#555}p,ul,ol,pre,table,blockquote,h1,h2,h3,h4,h5,h6
@@ -36,7 +37,7 @@ max-height:260px}pre code{border:0;color:#1d1c1d;background:none;padding:0}table
 td,th{border:1px solid #ddd;padding:4px 9px;text-align:left}blockquote{border-left:4px solid #ddd;padding-left:10px;
 margin-left:0}.context{font-size:12px;color:#616061;margin-top:6px;white-space:pre-wrap}a{color:#1264a3;
 text-decoration:none}.buttons{margin-top:5px}.buttons span{border:1px solid #ccc;border-radius:4px;padding:2px 8px;
-margin-right:6px;font-size:12px}.clip{max-height:520px;overflow:hidden}.size{font-size:10px;color:#aaa}
+margin-right:6px;font-size:12px}.clip{max-height:1200px;overflow:hidden}.size{font-size:10px;color:#aaa}
 """
 
 

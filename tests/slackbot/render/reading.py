@@ -20,9 +20,10 @@ __all__ = ["answer", "cited", "code_of", "letters", "markdown_of", "mentions", "
 
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _TOKEN = re.compile(r"<\s*(?:![a-z]|[@#][A-Z0-9])", re.IGNORECASE)
-_NAME = re.compile(r"(?<!\w)@(?:here|channel|everyone|group)", re.IGNORECASE)
+_NAME = re.compile(r"(?<![^\W_])@(?:here|channel|everyone|group)", re.IGNORECASE)
 _BARE = re.compile(r"[*_~`\\\u200b-\u200f\ufe00-\ufe0f\u034f]")
 _TARGET = re.compile(r"\]" + DESTINATION.pattern, re.VERBOSE)
+_INFO = re.compile(r"(?m)^([ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}(?=[^`\n]*$)|~{3,})[ \t]*[\w+#.\-]*)[^\n]*$")
 _FENCE = re.compile(r"(?:> )*```")
 
 
@@ -83,8 +84,10 @@ def misread(markdown: str) -> list[str]:
 
 
 def words(markdown: str) -> list[str]:
-    """The words of a text in order, as read by a person: without addresses of links, references spelt out."""
-    text = markdown.translate(UNSEEN).replace(JOINER, "").replace("\\&", "&amp;")
+    """The words of a text in order, as read by a person: without addresses of links and what follows the language of a
+    code block, references spelt out.
+    """
+    text = _INFO.sub(r"\1", markdown.replace("\r", "\n")).translate(UNSEEN).replace(JOINER, "").replace("\\&", "&amp;")
     return re.findall(r"\w+", html.unescape(_TARGET.sub("]", text)))
 
 

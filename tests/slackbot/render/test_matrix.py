@@ -49,9 +49,7 @@ def test_an_answer_keeps_the_rules_calls_nobody_and_says_all_its_words(name: str
     whole = "\n".join(map(markdown_of, messages))
     if not text.translate(UNSEEN).strip():
         assert len(messages) == 1
-    elif (
-        len(messages) == 1 and not name.startswith("soup") and "links" not in name
-    ):  # a link without label shows itself
+    elif len(messages) == 1 and not name.startswith("soup") and not {"links", "hostile"} & set(name.split("_")):
         assert words(whole) == words(text)
     else:
         assert _in_order(letters(text), letters(whole))

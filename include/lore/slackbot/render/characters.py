@@ -26,7 +26,7 @@ Lore put it, between two signs that mean something to Slack only when they touch
 CALLING = ("here", "channel", "everyone", "group", "subteam")
 LONGEST_NAME = 64
 
-_AT = re.compile(r"(?<!\w)([@＠﹫])(?=\S)")
+_AT = re.compile(r"(?<![^\W_])([@＠﹫])(?=\S)")
 _MARKUP = re.compile(r"[*_~`\\\u034f\u200c\u200d\ufe00-\ufe0f]")
 _TOKEN_IN_CODE = re.compile(
     r"<(?=\s*!\s*(?:here|channel|everyone|group|subteam|date)\b|\s*[@#]\s*[A-Z0-9]|(?:https?|mailto|tel|slack):[^<>|\n]*\|)",

@@ -62,6 +62,7 @@ class Lines:
         self._after_heading = False
         self._table: str | None = None
         self._rows = 0
+        self._quote = ""
         self._content = 0
         """The column at which the text of the last list item begins; 0 outside of lists."""
 
@@ -130,7 +131,8 @@ class Lines:
         elif not head.items and (heading := _HEADING.match(head.rest)):
             yield from self._heading(head, heading["marks"], heading["text"])
         else:
-            yield from self._told(self._opened(head).feed(head.rest, whole=True))
+            escape = "\\" if not self._gap and _UNDERLINE.match(head.rest) else ""  # it underlines no title in Slack
+            yield from self._told(self._opened(head).feed(escape + head.rest, whole=True))
 
     def _blank(self, quote: str) -> None:
         self._gap.append(quote)
@@ -165,8 +167,6 @@ class Lines:
             rank = Rank.LINE if not gap or indent else Rank.BLOCK
         if head.quote and gap and "" not in self._gap:
             rank = Rank.ITEM
-        if not gap and not head.items and _UNDERLINE.match(head.rest):
-            rank = Rank.GLUED
         start = Start(
             prefix=head.quote + " " * indent + head.items,
             space=self._space(),
@@ -179,10 +179,11 @@ class Lines:
 
     def _indented(self, head: _Head, gap: bool) -> int:
         """By how much a line is indented, so that nobody takes it for code."""
-        if head.indent == 0 and gap and not head.items:
+        if head.quote != self._quote or (head.indent == 0 and gap and not head.items):
             self._content = 0
+        self._quote = head.quote
         if not self._content:
-            return 0
+            return min(head.indent, 3) if head.items else 0
         return min(head.indent, self._content + 3, DEEPEST_INDENT)
 
     def _alone(self, unit: Unit, *, heading: bool = False) -> Iterator[Unit]:
@@ -207,16 +208,15 @@ class Lines:
 
     def _open(self, fence: Fence, head: _Head) -> Iterator[Unit]:
         gap = bool(self._gap)
-        if head.items:  # the item stays, and the code that it begins with follows it
-            marker = head.items.rstrip()
-            yield Unit(head.quote + " " * self._indented(head, gap) + marker, self._space(), self._rank(Rank.LINE))
+        if head.items:  # the item stays, below an empty line: a bare sign would underline what is above it
+            marker = head.quote + " " * self._indented(head, gap) + head.items.rstrip()
+            space = self._space()
+            yield Unit(marker, f"\n{head.quote.rstrip()}\n" if space else "", self._rank(Rank.LINE))
             self._started = True
         self._fence = fence
         rank = Rank.GLUED if head.items else self._rank(Rank.BLOCK if gap else Rank.LINE)
         unit = Unit(fence.opening, self._space(), rank, after=f"\n{fence.closing}", part=True)
-        content = self._content
         yield from self._alone(unit)
-        self._content = content  # the list goes on below its code
 
     def _code(self, line: str, fence: Fence) -> Iterator[Unit]:
         if fence.quote:
@@ -239,9 +239,8 @@ class Lines:
     def _close(self, fence: Fence) -> Iterator[Unit]:
         self._fence = None
         space = "\n".join(["", *self._gap, ""])
-        content = self._content
         yield from self._alone(Unit(fence.closing, space, Rank.GLUED, f"\n{fence.closing}", f"{fence.opening}\n"))
-        self._content, self._above = content, ""
+        self._above = ""
 
     def _delimiter(self, line: str) -> Iterator[Unit]:
         """The line that makes a table of the one above; too wide a table stays lines of text."""

@@ -116,10 +116,8 @@ def forgotten(answers: int) -> str:
     """Once a person's records are removed, that many of them."""
     if not answers:
         return FORGOT_NOTHING
-    return (
-        f"Done: {_counted(answers, 'answer')} and what you said of them {_is(answers, 'was', 'were')} removed from my "
-        "records. The messages here in Slack stay until somebody deletes them."
-    )
+    removed = f"{_counted(answers, 'answer')} and what you said of {_is(answers, 'it was', 'them were')} removed"
+    return f"Done: {removed} from my records. The messages here in Slack stay until somebody deletes them."
 
 
 def nothing_in(sources: Sequence[str]) -> str:

@@ -160,7 +160,7 @@ class Prose:
         if sign in "<>&":
             return html.escape(sign)
         if sign in "@＠﹫":
-            after_word = re.match(r"\w", self._previous) is not None
+            after_word = re.match(r"[^\W_]", self._previous) is not None
             return sign + JOINER * (not after_word and is_calling(following))
         return f"\\{sign}" if escaped and re.fullmatch(r"[!-/:-@\[-`{-~]", sign) else sign
 
