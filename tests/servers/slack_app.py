@@ -31,6 +31,7 @@ from tests.servers.slack_app_events import (
     deleted_event,
     event_body,
     find_action,
+    membership_event,
     mention_event,
     message_event,
     reaction_event,
@@ -264,6 +265,22 @@ class SlackApp(LocalServer):
                 return None
             event = reaction_event(kind, user, reaction, channel_id, message, self.workspace.next_ts())
             return self.deliver(self._body(event, self.workspace.channels[channel_id]))
+
+    def join(self, user: str, channel_id: str) -> None:
+        """A person joins a channel."""
+        self._moved("member_joined_channel", user, channel_id)
+
+    def leave(self, user: str, channel_id: str) -> None:
+        """A person leaves a channel."""
+        self._moved("member_left_channel", user, channel_id)
+
+    def _moved(self, kind: str, user: str, channel_id: str) -> None:
+        with self.lock:
+            found = self.workspace.channels[channel_id]
+            kept = [one for one in found["members"] if one != user]
+            found["members"] = [*kept, user] if kind == "member_joined_channel" else kept
+            if self._told(kind) and BOT_USER in found["members"]:
+                self.deliver(self._body(membership_event(kind, user, found, self.workspace.next_ts()), found))
 
     def open_assistant(self, user: str, *, looking_at: str = "") -> tuple[str, str]:
         """A person opens the assistant pane; returns the channel and the ts of its new thread."""

@@ -21,6 +21,9 @@ EVENT_SCOPES = {
     "reaction_removed": "reactions:read",
     "assistant_thread_started": "assistant:write",
     "assistant_thread_context_changed": "assistant:write",
+    "member_joined_channel": "channels:read",
+    "member_left_channel": "channels:read",
+    "user_change": "users:read",
 }
 """What an app must be allowed, to be told of each event."""
 
@@ -109,6 +112,14 @@ def reaction_event(kind: str, user: str, reaction: str, channel: str, message: M
         "item_user": message.get("user", ""),
         "event_ts": ts,
     }
+
+
+def membership_event(kind: str, user: str, channel: Json, ts: str) -> Json:
+    """`member_joined_channel` or `member_left_channel`."""
+    letter = "G" if channel["is_private"] else "C"
+    return {
+        "type": kind, "user": user, "channel": channel["id"], "channel_type": letter, "team": TEAM, "event_ts": ts
+    }  # fmt: skip
 
 
 def thread_started_event(user: str, channel: str, thread_ts: str, looking_at: str) -> Json:

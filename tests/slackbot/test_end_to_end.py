@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from include.lore.slackbot.checkup_manifest import Manifest
 from include.lore.slackbot.words import SlackError
 from tests.servers.slack_app import BOT_USER, SlackApp, channel, person
 from tests.servers.slack_app_socket import Envelope
@@ -20,7 +21,8 @@ PUBLIC = "C1"
 @pytest.fixture
 def slack() -> Iterator[SlackApp]:
     places = [channel(PUBLIC, "help", members=["U1", "U2", BOT_USER]), channel("C2", private=True, members=["U1"])]
-    with SlackApp(places, [person("U1"), person("U2")]) as served:
+    manifest = Manifest.load()
+    with SlackApp(places, [person("U1"), person("U2")], scopes=manifest.scopes, events=manifest.events) as served:
         yield served
 
 
@@ -153,6 +155,7 @@ def test_a_revoked_token_ends_the_bot_with_one_clear_error(
         assert bot.ended()
     assert isinstance(bot.error, SlackError) and bot.error.code == "token_revoked"
     assert "LORE_SLACK" in bot.error.remedy
+    assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
     assert slack.bot_token not in caplog.text and slack.app_token not in caplog.text
 
 

@@ -86,7 +86,8 @@ class HttpTransport:
     def close(self) -> None:
         """Take no more requests; those that are being answered are answered."""
         self._server.should_exit = True
-        self._thread.join(STOP_SECONDS + 1)
+        if self._thread.ident is not None:
+            self._thread.join(STOP_SECONDS + 1)
 
     def _run(self) -> None:
         self._server.run(sockets=self._sockets)
