@@ -394,7 +394,7 @@ def test_an_answer_that_is_shown_in_part_ends_in_words_that_say_so(house: House)
     reception.desk.stop(0)
     [answer] = house.slack.own("C1")
     assert "One sentence." in str(answer["blocks"])
-    assert phrases.APOLOGY in str(answer["blocks"])
+    assert phrases.STOPPED in str(answer["blocks"])
     assert "Three" not in str(answer["blocks"])
     house.gate.open()
     assert reception.desk.wait_until_idle(SECONDS)
@@ -409,5 +409,5 @@ def test_a_command_that_waits_ends_in_an_apology(house: House) -> None:
     command = make_ask(house.slack, way="command", user="U2")
     reception.take(command)
     reception.desk.stop(0)
-    assert house.slack.ephemerals[-1]["text"] == phrases.APOLOGY
+    assert house.slack.ephemerals[-1]["text"] == phrases.STOPPED
     assert house.is_finished(command.key)

@@ -186,7 +186,7 @@ class QueuedDesk:
         """Let another process answer it, or end what was begun; a command's words nobody else could read."""
         try:
             answered = hold.kind not in ("", "placeholder") or hold.ask.way == "command"
-            if not (answered and self._settling.settle(hold)):
+            if not (answered and self._settling.settle(hold, phrases.STOPPED)):
                 hold.release()
         except ClaimLost:
             pass

@@ -36,33 +36,33 @@ class Settling:
         self._claims = claims
         self._places = places
 
-    def settle(self, hold: Hold) -> bool:
+    def settle(self, hold: Hold, says: str = phrases.APOLOGY) -> bool:
         """Whether an interrupted question is dealt with; where not, nothing of an answer was seen and it may be
-        answered.
+        answered. `says` is what the asker is told of the interruption.
         """
         if hold.attempts > MAX_ATTEMPTS + APOLOGIES:
             logger.error("A question in %s was given up after %d attempts.", hold.ask.channel, hold.attempts)
         elif hold.kind == "ephemeral":
             self._whisper(hold, notices.UNSURE)
         elif hold.kind and hold.kind != "told":
-            if not self._settle_seen(hold):
+            if not self._settle_seen(hold, says):
                 return False
         elif not hold.kind and hold.ask.way == "command":
-            self._whisper(hold, phrases.APOLOGY)  # its text is nowhere to be read again
+            self._whisper(hold, says)  # its text is nowhere to be read again
         elif not hold.kind:
             if hold.attempts <= MAX_ATTEMPTS:
                 return False
-            Posts(hold, self._slack).begin("message", plain(phrases.APOLOGY), closed="interrupted")
+            Posts(hold, self._slack).begin("message", plain(says), closed="interrupted")
         hold.finish()
         return True
 
-    def _settle_seen(self, hold: Hold) -> bool:
+    def _settle_seen(self, hold: Hold, says: str) -> bool:
         """As `settle`, for a question to which a message may have been posted."""
         me = self._slack.identity()
         seen = look(self._slack, me, hold, lambda ts: self._is_known(hold, ts))
         if seen is None:
             hold.note(kind="", shown="")
-            return hold.attempts > MAX_ATTEMPTS and self.settle(hold)
+            return hold.attempts > MAX_ATTEMPTS and self.settle(hold, says)
         if seen.whole:
             if seen.answer_id:
                 keep_places(self._places, hold.ask, seen.all, seen.answer_id)
@@ -71,16 +71,16 @@ class Settling:
         if hold.kind == "placeholder" and not seen.answer_id:
             if hold.attempts <= MAX_ATTEMPTS:
                 return False
-            Posts(hold, self._slack).update(plain(phrases.APOLOGY), closed="interrupted")
+            Posts(hold, self._slack).update(plain(says), closed="interrupted")
             return True
-        self._cut_off(hold, seen)
+        self._cut_off(hold, seen, plain(says))
         if seen.answer_id:
             keep_places(self._places, hold.ask, seen.all, seen.answer_id)
         return True
 
-    def _cut_off(self, hold: Hold, seen: Sighting) -> None:
+    def _cut_off(self, hold: Hold, seen: Sighting, notice: Message) -> None:
         """End a message that shows a part of an answer with words that say so."""
-        posts, notice = Posts(hold, self._slack), plain(phrases.APOLOGY)
+        posts = Posts(hold, self._slack)
         closed = posts.metadata({"closed": "interrupted"})
         if seen.answer_id:  # of several messages the first ones are as they should be
             posts.further(notice, closed="interrupted")

@@ -1,0 +1,71 @@
+"""A process of the bot that a test kills, without Bolt: it is given the questions, and recovers what others left.
+
+    python -m tests.slackbot.mortal BASE_URL TOKEN RECORDS_URL CHANNEL [TS of a question …]
+
+It says "ready" once it took them, and goes on until it is killed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from threading import Event as Forever
+
+from include.lore.query.events import Answered, Delta, Event, Planned
+from include.lore.records.claims import Claims
+from include.lore.records.engine import open_engine
+from include.lore.records.places import Places
+from include.lore.settings import Settings
+from include.lore.slackbot.api import WebApi
+from include.lore.slackbot.api_call import Caller, make_client
+from include.lore.slackbot.mentions import asked_text
+from include.lore.slackbot.reception import open_reception
+from include.lore.slackbot.words import Ask
+from include.lore.types import Answer, Plan, Question, Trace
+
+PAUSE_SECONDS = 0.15
+
+
+class Slow:
+    """An answer of ten pieces, which takes a while."""
+
+    def stream(self, question: Question) -> Iterator[Event]:
+        plan = Plan(question.text, (question.text,))
+        yield Planned(plan)
+        pieces = [f"Sentence {number} for {question.text} " for number in range(10)]
+        for piece in pieces:
+            time.sleep(PAUSE_SECONDS)
+            yield Delta(piece)
+        yield Answered(Answer(question, "".join(pieces), (), True, Trace(plan), id=question.text))
+
+
+def main(base_url: str, token: str, records_url: str, channel: str, *asked: str) -> None:
+    slack = WebApi(Caller(make_client(token, base_url, 20.0), max_retries=2))
+    me = slack.identity()
+    engine = open_engine(records_url)
+    reception = open_reception(
+        Settings(slack_user_limit=0, slack_channel_limit=0, slack_workers=8),
+        slack,
+        Claims(engine),
+        Places(engine),
+        Slow(),
+        history=lambda ask: (),
+        audiences=lambda ask: ("public",),
+        below=lambda answer_id: (),
+        lease=2.0,
+        pulse=0.3,
+        every=0.3,
+    )
+    reception.start()
+    for ts in asked:
+        message = slack.message(channel, ts)
+        assert message is not None
+        text, user = asked_text(message["text"], me.user), message["user"]
+        reception.take(Ask(f"{me.team}:{channel}:{ts}", "mention", me.team, channel, "channel", user, ts, ts, text))
+    print("ready", flush=True)
+    Forever().wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
