@@ -15,6 +15,7 @@ from include.lore.doctor.finding import Finding, guarded
 from include.lore.errors import LoreError
 from include.lore.settings import Settings
 from include.lore.slackbot.checkup_call import CheckCall, Reply
+from include.lore.slackbot.checkup_channels import check_feedback, check_private, one_line
 from include.lore.slackbot.checkup_manifest import (
     MANIFEST,
     Lack,
@@ -24,14 +25,12 @@ from include.lore.slackbot.checkup_manifest import (
     scope_is_for,
 )
 from include.lore.slackbot.words import SlackError
-from include.lore.sources.payload import as_mapping, as_mappings, as_text
+from include.lore.sources.payload import as_mapping, as_text
 from include.lore.wiring.secrets import secret
 
 __all__ = ["examine_slack"]
 
 CALL_SECONDS = 20.0
-MAX_NAMED = 10
-LIST_LIMIT = "200"
 BOT_TOKEN, APP_TOKEN = "xoxb-", "xapp-"
 CONFIG_TOKEN = "xoxe.xoxp-"  # noqa: S105
 
@@ -69,10 +68,12 @@ def examine_slack(settings: Settings, manifest: Path = MANIFEST) -> Iterator[Fin
     yield guarded("slack http mode", lambda: _check_http(checkup))
     yield from _each("slack events", lambda: _check_events(checkup, identity))
     yield guarded("slack trace link", lambda: _check_trace_url(settings))
-    for name, check in (("slack feedback channel", _check_feedback), ("slack private channels", _check_private)):
-        if identity:
-            yield guarded(name, lambda check=check: check(checkup))  # type: ignore[misc]
-        else:
+    if identity:
+        channel = settings.slack_feedback_channel
+        yield guarded("slack feedback channel", lambda: check_feedback(call, checkup.token, channel))
+        yield guarded("slack private channels", lambda: check_private(call, checkup.token))
+    else:
+        for name in ("slack feedback channel", "slack private channels"):
             yield Finding(name, "skipped", "needs the bot token")
 
 
@@ -95,7 +96,7 @@ def _check_token(checkup: _Checkup, identity: list[Reply]) -> Finding:
         return Finding("slack token", "problem", f"LORE_SLACK_TOKEN is {kind}, and not a bot token", where)
     reply = checkup.call("auth.test", checkup.token)
     identity.append(reply)
-    name, team = (_one_line(reply.data.get(key)) for key in ("user", "team"))
+    name, team = (one_line(reply.data.get(key)) for key in ("user", "team"))
     return Finding("slack token", "ok", f"@{name} in {team} ({as_text(reply.data.get('team_id'))})")
 
 
@@ -214,52 +215,6 @@ def _check_trace_url(settings: Settings) -> Finding:
     return Finding("slack trace link", "ok", url)
 
 
-def _check_feedback(checkup: _Checkup) -> Finding:
-    """Can the maintainers' channel be written to, and does nobody outside read it?"""
-    name, channel = "slack feedback channel", checkup.settings.slack_feedback_channel
-    if not channel:
-        return Finding(name, "skipped", "none is set: nobody is told of answers that did not help")
-    invite = "Set LORE_SLACK_FEEDBACK_CHANNEL to a channel's id (C…), and invite the bot there: /invite @NAME"
-    try:
-        found = as_mapping(checkup.call("conversations.info", checkup.token, channel=channel).data.get("channel"))
-    except SlackError as error:
-        if error.code != "channel_not_found":
-            raise
-        return Finding(name, "problem", f"there is no channel {channel} that the bot can see", invite)
-    shown = f"#{_one_line(found.get('name'))}"
-    if found.get("is_archived"):
-        return Finding(name, "problem", f"{shown} is archived", "Choose another channel.")
-    if not found.get("is_member"):
-        return Finding(name, "problem", f"the bot is not a member of {shown}", invite)
-    if found.get("is_ext_shared"):
-        return Finding(
-            name,
-            "warning",
-            f"{shown} is shared with another organisation, which reads what people say",
-            "Choose another.",
-        )
-    return Finding(name, "ok", shown)
-
-
-def _check_private(checkup: _Checkup) -> Finding:
-    """Which private channels is the bot in? What was indexed of them is used for their members' answers alone."""
-    name = "slack private channels"
-    try:
-        reply = checkup.call(
-            "users.conversations", checkup.token, types="private_channel", exclude_archived="true", limit=LIST_LIMIT
-        )
-    except SlackError as error:
-        if error.code == "missing_scope":
-            return Finding(name, "skipped", "needs the scope groups:read")
-        raise
-    names = sorted(_one_line(channel.get("name")) for channel in as_mappings(reply.data.get("channels")))
-    if not names:
-        return Finding(name, "ok", "the bot is in none")
-    more = bool(as_text(as_mapping(reply.data.get("response_metadata")).get("next_cursor")))
-    rest = f" and {'more than ' if more else ''}{len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return Finding(name, "ok", f"the bot is in {', '.join(f'#{one}' for one in names[:MAX_NAMED])}{rest}")
-
-
 def _app_id(checkup: _Checkup, identity: list[Reply]) -> str:
     """The app's id: it stands in its app-level token, and Slack tells it of the bot. "" where neither says."""
     if match := re.match(r"xapp-\d+-(A[A-Z0-9]+)-", checkup.app_token):
@@ -294,7 +249,3 @@ def _kind(token: str) -> str:
     return next(
         (words for beginning, words in kinds.items() if token.startswith(beginning)), "of no kind that Lore knows"
     )
-
-
-def _one_line(value: object) -> str:
-    return " ".join(as_text(value).split())[:80]
