@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -117,7 +118,7 @@ def make_app(doors: Doors, porch: Porch, identity: Identity, *, signing_secret: 
         logger=logging.Logger("lore.slackbot.bolt", level=logging.CRITICAL + 1),  # its lines hold whole bodies
         client=WebClient(),  # never called: what the bot says to Slack goes through words.Slack
         authorize=lambda: us,
-        signing_secret=signing_secret or "none",
+        signing_secret=signing_secret or secrets.token_hex(),  # one that nobody knows
         process_before_response=True,
         attaching_conversation_kwargs_enabled=False,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import socket
 from threading import Thread
 
@@ -30,6 +31,8 @@ def make_web(app: App) -> FastAPI:
     web = FastAPI(title="Lore for Slack", docs_url=None, redoc_url=None, openapi_url=None)
 
     async def events(request: Request) -> Response:
+        if not _may_be_signed(request):
+            return Response(status_code=401)
         body = b""
         async for piece in request.stream():
             body += piece
@@ -48,6 +51,13 @@ def make_web(app: App) -> FastAPI:
     web.add_api_route(PATH, events, methods=["POST"], response_model=None)
     web.add_api_route(HEALTH, health, methods=["GET"])
     return web
+
+
+def _may_be_signed(request: Request) -> bool:
+    """Whether the headers of a signature have its form: slack_sdk, which checks it, raises for others."""
+    timestamp = request.headers.get("x-slack-request-timestamp", "")
+    signature = request.headers.get("x-slack-signature", "")
+    return bool(re.fullmatch("[0-9]{1,12}", timestamp) and re.fullmatch("v0=[0-9a-f]{64}", signature))
 
 
 class HttpTransport:
