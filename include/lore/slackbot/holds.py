@@ -7,6 +7,7 @@ sees. Whoever takes it over then knows whether to answer it or to apologize.
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock, RLock
@@ -25,6 +26,9 @@ LEASE_SECONDS = 30.0
 """How long after its process died a question is taken over."""
 
 logger = logging.getLogger(__name__)
+
+KNOWN_KEYS = 10_000
+"""So many of the last questions are known without asking the records: a mention alone comes as two events."""
 
 _IDS = ("way", "team", "channel", "room", "user", "ts", "thread_ts", "external")
 
@@ -125,15 +129,22 @@ class Holds:
         self._held: dict[str, Hold] = {}
         self._lock = Lock()
         self._writing = Lock()
+        self._known: OrderedDict[str, None] = OrderedDict()
         self._failing = False
 
     def first(self, ask: Ask) -> Hold | None:
         """Hold a question that came in; None where it was delivered before. Raises RecordsError."""
         data = {name: getattr(ask, name) for name in _IDS}
-        until = self.clock() + self.lease
         with self._writing:  # they queue up here in order, where SQLite would let them poll for its lock
-            if not self.claims.first(ask.key, self.owner, self.lease, data):
+            if ask.key in self._known:
                 return None
+            until = self.clock() + self.lease
+            is_first = self.claims.first(ask.key, self.owner, self.lease, data)
+            self._known[ask.key] = None
+            if len(self._known) > KNOWN_KEYS:
+                self._known.popitem(last=False)
+        if not is_first:
+            return None
         return self._keep(Hold(ask, self, attempts=1, data=data, until=until))
 
     def take_over(self, claim: Claim) -> Hold | None:
