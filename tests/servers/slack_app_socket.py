@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -204,13 +204,16 @@ class SocketHub:
 
     def settle(self, seconds: float = 10.0) -> bool:
         """Wait until everything was acked or given up; False where that does not happen in time."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting, seconds)
+        return self.wait(lambda: not self._waiting, seconds)
 
     def wait_connected(self, count: int = 1, seconds: float = 10.0) -> bool:
         """Wait until so many clients connected, those that left counted; False where they do not in time."""
+        return self.wait(lambda: self.connected >= count and bool(self.connections), seconds)
+
+    def wait(self, condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+        """Wait until something is so, looked at after each delivery, ack and connection; False if it is not in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: self.connected >= count and bool(self.connections), seconds)
+            return self._changed.wait_for(condition, seconds)
 
     def _plan(self, envelope: Envelope, due: float) -> None:
         envelope.due = due
@@ -255,4 +258,5 @@ class SocketHub:
         if envelope.attempt and not envelope.reason:
             envelope.reason = "timeout"
         self._plan(envelope, now + self.ack_seconds)
+        self._changed.notify_all()
         return envelope

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,15 @@ def waits_for_answers(slack: SlackApp, channel: str, thread_ts: str, count: int 
 
     found: list[dict[str, Any]] = slack.wait(answered, 20)
     return found
+
+
+def wait_until_placed(folder: Path, thread_ts: str) -> None:
+    """Wait until the records know that the bot answered in a thread, a moment after the answer is seen."""
+    tick, until = threading.Event(), time.monotonic() + 20
+    with closing(sqlite3.connect(folder / "records.db")) as records:
+        while not records.execute("SELECT 1 FROM lore_places WHERE thread_ts = ?", [thread_ts]).fetchone():
+            assert time.monotonic() < until, "the place of the answer is not kept"
+            tick.wait(0.01)
 
 
 def payload_of(message: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from include.lore.slackbot.checkup_manifest import Manifest
 from include.lore.slackbot.words import SlackError
 from tests.servers.slack_app import BOT_USER, SlackApp, channel, person
 from tests.servers.slack_app_socket import Envelope
-from tests.slackbot.bots import EchoPipeline, payload_of, running, waits_for_answers
+from tests.slackbot.bots import EchoPipeline, payload_of, running, wait_until_placed, waits_for_answers
 
 PUBLIC = "C1"
 
@@ -51,6 +52,7 @@ def test_a_direct_message_a_follow_up_and_a_thread_are_understood(slack: SlackAp
         waits_for_answers(slack, direct, asked["ts"])
         mentioned = slack.say("U1", PUBLIC, f"<@{BOT_USER}> How do I deploy?")
         waits_for_answers(slack, PUBLIC, mentioned["ts"])
+        wait_until_placed(tmp_path, mentioned["ts"])
         slack.say("U2", PUBLIC, "And on Windows?", thread_ts=mentioned["ts"])
         waits_for_answers(slack, PUBLIC, mentioned["ts"], 2)
         slack.say("U2", PUBLIC, "What is for lunch?")
@@ -147,6 +149,22 @@ def test_nothing_is_lost_when_the_connection_is_renewed(slack: SlackApp, tmp_pat
     assert all(len(slack.answers(PUBLIC, one["ts"])) == 1 for one in asked)
 
 
+def test_while_the_records_cannot_be_written_slack_keeps_the_question_and_it_is_answered_once(tmp_path: Path) -> None:
+    places = [channel(PUBLIC, members=["U1", BOT_USER])]
+    with SlackApp(places, [person("U1")], ack_seconds=0.3) as slack, running(slack, tmp_path) as bot:
+        other = sqlite3.connect(tmp_path / "records.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        asked = slack.say("U1", PUBLIC, f"<@{BOT_USER}> How do I deploy?")
+        sent = slack.sockets.envelopes.values()
+        assert slack.sockets.wait(lambda: all(envelope.attempt >= 1 for envelope in sent)), "it is delivered again"
+        assert not any(envelope.acked for envelope in sent)
+        other.rollback()
+        other.close()
+        waits_for_answers(slack, PUBLIC, asked["ts"])
+        assert slack.settle()
+    assert bot.pipeline.asked() == ["How do I deploy?"] and len(slack.answers(PUBLIC, asked["ts"])) == 1
+
+
 def test_a_revoked_token_ends_the_bot_with_one_clear_error(
     slack: SlackApp, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -164,6 +182,7 @@ def test_feedback_and_forgetting_go_all_the_way(slack: SlackApp, tmp_path: Path)
     with running(slack, tmp_path, slack_feedback_channel=PUBLIC):
         asked = slack.say("U1", direct, "How do I deploy?")
         [answer] = waits_for_answers(slack, direct, asked["ts"])
+        wait_until_placed(tmp_path, asked["ts"])
         slack.press("U1", direct, answer["ts"], "lore_feedback", answer_value(answer, "unhelpful"))
         view = slack.wait(lambda: slack.methods.views)[0]
         slack.submit(view, {"reason": {"reason": {"type": "plain_text_input", "value": "It is out of date."}}})

@@ -6,6 +6,7 @@ import json
 import logging
 import socket
 from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
 from slack_bolt import App
@@ -13,6 +14,7 @@ from slack_bolt.adapter.socket_mode.internals import run_bolt_app
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackClientNotConnectedError
 from slack_sdk.socket_mode.builtin import SocketModeClient
+from slack_sdk.socket_mode.builtin.connection import Connection
 from slack_sdk.socket_mode.client import BaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
@@ -90,6 +92,7 @@ class _Client(SocketModeClient):
         session = self.current_session
         if session is not None and session.sock is not None:
             session.sock = cast(Any, _EndingSocket(session.sock))
+            cast(Any, session).close = partial(_hang_up, session)
 
     def _run_current_session(self) -> None:
         """Receive until the connection ends, and replace it at once: the monitor would do so some seconds later."""
@@ -111,12 +114,17 @@ class _Client(SocketModeClient):
         """End it, and all threads."""
         self.closed = True
         self.auto_reconnect_enabled = False
-        session = self.current_session
-        if session is not None and session.sock is not None:
-            with suppress(OSError):  # the thread that waits for Slack's next words holds a lock that closing needs
-                session.sock.shutdown(socket.SHUT_RDWR)
-        self.message_queue.put(None)
+        self.message_queue.put(None)  # nobody has to wait for another message
         super().close()
+
+
+def _hang_up(session: Connection) -> None:
+    """Close a connection at once: the thread that waits for Slack's next words holds a lock that closing needs."""
+    sock = session.sock
+    if sock is not None:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+    session.disconnect()
 
 
 class _EndingSocket:
