@@ -32,7 +32,7 @@ class Gate:
 
     def __init__(self, piece: int = 0) -> None:
         self._piece = piece
-        self._open = threading.Event()
+        self._passes = threading.Semaphore(0)
         self.came: list[str] = []
         self._changed = threading.Condition()
 
@@ -41,10 +41,14 @@ class Gate:
             with self._changed:
                 self.came.append(question.text)
                 self._changed.notify_all()
-            assert self._open.wait(SECONDS)
+            assert self._passes.acquire(timeout=SECONDS)
+
+    def let(self, many: int) -> None:
+        """Let so many pass."""
+        self._passes.release(many)
 
     def open(self) -> None:
-        self._open.set()
+        self.let(1_000)
 
     def wait(self, many: int = 1) -> None:
         with self._changed:
@@ -54,10 +58,11 @@ class Gate:
 class House:
     """A workspace, records, and one process of the bot with what the test gives it."""
 
-    def __init__(self, claims: Claims, places: Places) -> None:
+    def __init__(self, records: Records) -> None:
         self.slack = make_slack()
-        self.claims = claims
-        self.places = places
+        self.records = records
+        self.claims = Claims(records.engine)
+        self.places = Places(records.engine)
         self.gate = Gate()
         self.opened: list[Reception] = []
 
@@ -85,18 +90,18 @@ class House:
 
 
 @pytest.fixture
-def house(claims: Claims, places: Places) -> Iterator[House]:
-    opened = House(claims, places)
+def house(records: Records) -> Iterator[House]:
+    opened = House(records)
     yield opened
     opened.gate.open()
 
 
-def until(slack: FakeSlack, name: str) -> threading.Event:
-    """An event that comes when a verb of Slack is called."""
+def until(slack: FakeSlack, name: str, **wanted: str) -> threading.Event:
+    """An event that comes when a verb of Slack is called, with these arguments."""
     called = threading.Event()
 
-    def look(verb: str, _: Mapping[str, Any]) -> None:
-        if verb == name:
+    def look(verb: str, arguments: Mapping[str, Any]) -> None:
+        if verb == name and wanted.items() <= arguments.items():
             called.set()
 
     slack.before = look
@@ -176,16 +181,17 @@ def test_who_waits_is_told_the_place_and_when_it_moves(house: House) -> None:
 
 
 def test_a_place_that_moved_is_shown_by_the_next_beat(house: House) -> None:
-    clock = Clock()
-    reception = open_desk(house.slack, house.claims, house.places, Scripted(), clock=clock, slack_workers=1)
+    reception = house.gated(slack_workers=1)
     asks = [make_ask(house.slack, f"Question {number}?", user=f"U{number}") for number in range(3)]
     for ask in asks:
         reception.take(ask)
-    taken = reception.desk._queue.take()
-    assert taken and taken.ask == asks[0]
+        house.gate.wait(1)
+    house.gate.let(1)
+    house.gate.wait(2)
+    moved = until(house.slack, "set_status", thread_ts=asks[2].ts, status="is busy, your place is 1…")
     reception.desk.beat()
-    reception.desk.stop(0)
-    assert house.statuses(asks[2].ts)[-1] == "is busy, your place is 2…"
+    assert moved.wait(SECONDS)
+    house.finish()
 
 
 def test_where_no_status_can_be_shown_a_message_stands_in_and_becomes_the_answer(house: House) -> None:
@@ -281,13 +287,12 @@ def test_the_questions_of_a_thread_are_answered_one_after_the_other(house: House
 
 def test_who_lost_a_question_to_another_process_does_not_answer_it(house: House) -> None:
     clock = Clock()
-    engine = house.claims._engine
-    house.claims = Claims(engine, clock.moment)
+    house.claims = Claims(house.records.engine, clock.moment)
     reception = house.gated(clock=clock)
     ask = make_ask(house.slack)
     reception.take(ask)
     house.gate.wait(1)
-    others = Claims(engine, lambda: clock.moment() + timedelta(seconds=31))
+    others = Claims(house.records.engine, lambda: clock.moment() + timedelta(seconds=31))
     assert others.take(ask.key, "b", 30)  # this process stood still
     house.finish()
     assert house.slack.own("C1") == []
@@ -296,7 +301,7 @@ def test_who_lost_a_question_to_another_process_does_not_answer_it(house: House)
 
 def test_what_waits_long_is_held_by_its_pulse(house: House) -> None:
     clock = Clock()
-    house.claims = Claims(house.claims._engine, clock.moment)
+    house.claims = Claims(house.records.engine, clock.moment)
     reception = house.gated(clock=clock, slack_workers=1)
     asks = [make_ask(house.slack, user=user) for user in ("U1", "U2")]
     for ask in asks:
