@@ -97,7 +97,7 @@ class _Client(SocketModeClient):
     def _run_current_session(self) -> None:
         """Receive until the connection ends, and replace it at once: the monitor would do so some seconds later."""
         was_connected = self.is_connected()
-        super()._run_current_session()
+        super()._run_current_session()  # type: ignore[no-untyped-call]
         if was_connected and self.auto_reconnect_enabled and not self.is_connected():
             self.connect_to_new_endpoint()
 
