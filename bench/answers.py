@@ -1,12 +1,14 @@
 """Answers of a language model on the Ray documentation, kept whole so that they can be counted and read by a person.
 
     python -m bench.answers --out FILE.jsonl [--index FOLDER] [--answerable 200] [--unanswerable 50] [--askers 2]
+    python -m bench.answers --out FILE.jsonl --words-of OTHER.jsonl [--index FOLDER]
     python -m bench.answers --out FILE.jsonl --report
 
 Asks the model that LORE_CHAT_MODEL names, with queries of the benchmark and with questions that the pages do not answer
 (`unanswerable.yaml`). The plan is given (three wordings without a model), so a question is one call.
 LORE_CONTEXT_TOKENS and LORE_RERANK_LIMIT suit a small model. Each answer is a line of FILE with the model's own words
-before the check, the passages, and what the check took out; a run that was cut off goes on where it stopped.
+before the check, the passages, and what the check took out; a run that was cut off goes on where it stopped. With
+`--words-of` no model is asked: the words are those of an earlier file, and what is made of them is the code's of now.
 
 Prints JSON. `links` are all addresses and link targets in the answers, found by a plain pattern and not by the code
 that checks answers; `links_in_no_source` are those that stand in none of the passages given and are the address of
@@ -32,6 +34,7 @@ import yaml
 
 from bench.abstention import UNANSWERABLE
 from bench.corpus import load_corpus, wordings
+from include.lore.errors import ModelError
 from include.lore.evaluation.run import run_beir
 from include.lore.protocols import ChatModel, OnUsage
 from include.lore.query.pipeline import Deadlines, Pipeline
@@ -61,15 +64,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--answerable", type=int, default=200)
     parser.add_argument("--unanswerable", type=int, default=50)
     parser.add_argument("--askers", type=int, default=2, help="questions at once")
+    parser.add_argument("--words-of", type=Path, help="an earlier file, whose words of the model are used again")
     parser.add_argument("--report", action="store_true", help="only print the figures of the file")
     return parser.parse_args()
 
 
 def _ask_all(arguments: argparse.Namespace) -> None:
     settings, corpus = load_settings(), load_corpus()
-    model = make_chat_model(settings)
+    model = Recorded(arguments.words_of) if arguments.words_of else make_chat_model(settings)
     if model is None:
-        sys.exit("This bench needs LORE_CHAT_MODEL.")
+        sys.exit("This bench needs LORE_CHAT_MODEL, or --words-of.")
     questions = [(query.text, "answerable") for query in corpus.queries[: arguments.answerable]]
     rows = yaml.safe_load(UNANSWERABLE.read_text(encoding="utf-8"))[: arguments.unanswerable]
     questions += [(row["question"], row["kind"]) for row in rows]
@@ -161,6 +165,25 @@ def links(text: str) -> Iterator[str]:
 def _unheld(row: dict[str, Any], name: str) -> Iterator[str]:
     held = "\n".join(f"{passage['url']}\n{passage['text']}" for passage in row["passages"])
     return (link for link in links(row[name]) if link not in held)
+
+
+class Recorded:
+    """A model that says again what another one said, told by the question in its prompt."""
+
+    name = "bench:recorded"
+
+    def __init__(self, file: Path) -> None:
+        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+        self._words = {row["question"]: row["raw"] for row in rows}
+
+    def structured(self, messages: Sequence[Message], schema: type[Any], *, on_usage: OnUsage | None = None) -> Any:
+        """Never asked: the plan is given."""
+        raise ModelError("No plan was recorded.")
+
+    def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
+        """The words, one by one."""
+        question = next(question for question in self._words if question in messages[-1].content)
+        yield from re.findall(r"\s*\S+|\s+$", self._words[question])
 
 
 class Overheard:

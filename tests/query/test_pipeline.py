@@ -15,7 +15,7 @@ from include.lore.query.answer import EMPTY_INDEX, NO_MODEL, NOTHING_FOUND, UNCI
 from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
 from include.lore.query.pipeline import MAX_QUESTION_CHARACTERS, Pipeline
 from include.lore.query.prompts import load_prompt, prompt_version
-from include.lore.types import Answer, Chunk, Hit, Plan, Question, Ranked, Usage
+from include.lore.types import Answer, Check, Chunk, Hit, Plan, Question, Ranked, Usage
 from tests.fakes import FakeChatModel, FakeEmbedder
 from tests.query.fakes import MemoryIndex, ReversingReranker, make_chunk
 
@@ -224,6 +224,29 @@ class TestWithChatModel:
         question = Question("How do we rotate the API key at ACME?")
         assert Setup([PLAN], ["Rotate the API key under Settings [1]."]).ask(question).found
         assert Setup().ask(question).text.startswith(NOTHING_FOUND)
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "ACME rotates it with a robot on Sundays.",
+            "Rotate the API key under Settings [1]. ACME then sends a form in triplicate.",
+            "ACME keeps its glaciers in Switzerland [1].",
+        ],
+        ids=["uncited", "partly cited", "not borne out"],
+    )
+    def test_what_a_model_makes_of_pages_that_do_not_mention_a_name_must_be_borne_out(self, reply: str) -> None:
+        answer = Setup([PLAN], [reply]).ask(Question("How do we rotate the API key at ACME?"))
+        assert not answer.found
+        assert answer.text.startswith(NOTHING_FOUND)
+        assert answer.citations == ()
+        assert answer.trace.check == Check()
+        assert answer.nearest
+        assert any("hardly has to do with the question" in note for note in answer.trace.notes)
+
+    def test_a_model_that_fails_on_such_pages_leaves_nothing_to_quote(self) -> None:
+        answer = Setup([PLAN], [ModelError("The server is down.")]).ask(Question("How do we rotate the key at ACME?"))
+        assert answer.text.startswith(NOTHING_FOUND)
+        assert any("The server is down." in note for note in answer.trace.notes)
 
     def test_an_answer_without_citations_warns(self) -> None:
         answer = Setup([PLAN], ["Surely somewhere [9]."]).ask()

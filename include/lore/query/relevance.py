@@ -5,9 +5,9 @@ Nothing that was found answers when the best kinship is below a floor, or when n
 question calls by its name.
 
 Names count, and the higher floor holds, only for a question that is told in English sentences: one in another language
-shares no words with English pages, and a few keywords may all be names. The floor was chosen on airflow_so and scifact
-and checked on raydocs, with all-MiniLM-L6-v2 (docs/reranking.md has the figures). Embedders that give higher cosines
-find less to be irrelevant, and the language model's own verdict decides.
+shares no words with English pages, and a few keywords may all be names. The floor was chosen on airflow_so, scifact and
+raydocs, with all-MiniLM-L6-v2 (docs/reranking.md has the figures). Embedders that give higher cosines find less to be
+irrelevant, and the language model's own verdict decides.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from include.lore.types import Hit
 
 __all__ = ["irrelevant", "unmentioned"]
 
-FLOOR = 0.55
+FLOOR = 0.60
 FLOOR_OTHERWISE = 0.40
-"""For questions that are not told in English sentences, and where a language model has the last word."""
+"""For questions that are not told in English sentences, and for what not even a language model need read."""
 COVERAGE_WEIGHT = 0.25
 COVERAGE_ENOUGH = 0.75
 """With this share of the question's words in one passage no cosine can make it irrelevant: it may name a flag or an
@@ -45,8 +45,8 @@ def irrelevant(
     """True when no passage speaks for itself, by meaning or by words (compared as stems). No passages: True.
 
     `candidates` are all hits of the search, of which `passages` are the best; by default there were no others. Without
-    the `last_word`, because a language model reads the passages after this, only what is far off is irrelevant: people
-    name their own company and machines, which no page mentions.
+    the `last_word`, because a language model is to read the passages, only what is far off is irrelevant: people name
+    their own company and machines, which no page mentions.
     """
     if last_word and unmentioned(question, candidates or passages):
         return True

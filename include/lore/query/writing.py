@@ -17,6 +17,7 @@ from include.lore.query.run import Run
 from include.lore.query.statements import LEGEND
 from include.lore.query.support import Support
 from include.lore.query.visible import visible
+from include.lore.types import Check
 
 __all__ = ["Writing"]
 
@@ -52,6 +53,8 @@ class Writing:
             mentions = f"mentions {absent}" if absent else "has to do with the question"
             run.notes.append(f"Nothing that was found {mentions}.")
             yield from _not_found(run, answering.NOTHING_FOUND)
+        elif self._writer and irrelevant(run.plan.question, run.passages, run.candidates):
+            yield from self._doubted(run, self._writer)
         elif self._writer:
             yield from self._written(run, self._writer)
         else:
@@ -96,6 +99,24 @@ class Writing:
         if run.check.unsupported or run.check.misquoted:
             yield f"\n\n{LEGEND}"
 
+    def _doubted(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
+        """What the model writes of passages that hardly have to do with the question: held back until its end, and
+        shown when each of its sentences is cited and borne out. A small model answers from whatever it is given.
+        """
+        for piece in self._written(run, writer):
+            run.text.append(piece)
+        written = "".join(run.text)
+        run.text.clear()
+        if not run.found or _borne_out(run.check):
+            yield written
+            return
+        run.check = Check()
+        run.notes.append(
+            "What was found hardly has to do with the question, and not all that the language model made of it is "
+            "borne out by it."
+        )
+        yield from _not_found(run, answering.NOTHING_FOUND)
+
     def _write(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
         support = Support(run.sources, run.question.text, self._embedder)
         check = AnswerCheck(run.passages, question=run.question.text, support=support)
@@ -132,6 +153,12 @@ class Writing:
         if check.gave_up or ends_so:
             run.notes.append("The language model also said that the passages do not answer; what it cites stands.")
         yield rest
+
+
+def _borne_out(check: Check) -> bool:
+    """Whether there is an answer, each sentence of it cited, and supported by what it cites."""
+    marked = check.unsupported or check.misquoted
+    return bool(check.cited) and check.supported == check.cited and not check.uncited and not marked
 
 
 def _note_orders(run: Run) -> None:
