@@ -166,13 +166,14 @@ def test_where_the_place_cannot_be_kept_the_question_is_not_finished(records: Re
 def test_a_question_that_was_lost_stops_the_pipeline(records: Records) -> None:
     stage = Stage(records)
     lost: list[Hold] = []
+    reached: list[int] = []
 
     def between(number: int, question: Question) -> None:
-        for hold in lost:
-            hold.closed = True
+        reached.append(number)
+        lost[0].closed = True
 
     stage.pipeline.between = between
     lost.append(make_hold(stage.claims, make_ask(stage.slack), stage.clock))
     stage.answering.answer(lost[0])
     assert stage.slack.own("C1") == []
-    assert stage.pipeline.closed == 1
+    assert (reached, stage.pipeline.closed) == ([0], 1)
