@@ -1,6 +1,7 @@
 """Run the benches one after the other, each in a process of its own, and print one JSON object.
 
-`baseline`, `first_token`, `followups`, `memory` and `scale` are run by themselves: they make large indexes.
+`baseline`, `first_token`, `followups`, `memory` and `scale` are run by themselves: they make large indexes. So is
+`slack`, which takes minutes.
 """
 
 from __future__ import annotations
