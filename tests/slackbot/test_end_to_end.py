@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -125,6 +126,45 @@ def test_what_is_delivered_again_is_answered_once(slack: SlackApp, tmp_path: Pat
         assert slack.settle()
     assert len(slack.answers(PUBLIC, asked["ts"])) == 1
     assert bot.pipeline.asked() == ["How do I deploy?"] and after_restart.pipeline.asked() == []
+
+
+def test_a_thousand_deliveries_out_of_order_of_a_hundred_questions_are_a_hundred_answers(
+    slack: SlackApp, tmp_path: Path
+) -> None:
+    said = [slack.say("U1", PUBLIC, f"<@{BOT_USER}> Question {number}?", send=False) for number in range(100)]
+    bodies = [body for message in said for body in slack.bodies_of(PUBLIC, message) * 5]
+    random.Random(7).shuffle(bodies)
+    with running(slack, tmp_path, slack_user_limit=0, slack_channel_limit=0) as bot:
+        for body in bodies:
+            slack.deliver(body)
+        assert slack.settle(60)
+        for message in said:
+            waits_for_answers(slack, PUBLIC, message["ts"])
+    assert len(bot.pipeline.questions) == 100
+    assert {len(slack.answers(PUBLIC, message["ts"])) for message in said} == {1}
+
+
+def test_two_bots_share_the_work(slack: SlackApp, tmp_path: Path) -> None:
+    with running(slack, tmp_path) as one, running(slack, tmp_path) as other:
+        assert slack.sockets.wait(lambda: len(slack.sockets.connections) == 2)
+        said = [slack.say("U1", PUBLIC, f"<@{BOT_USER}> Question {number}?") for number in range(20)]
+        for message in said:
+            waits_for_answers(slack, PUBLIC, message["ts"])
+        assert slack.settle()
+    assert {len(slack.answers(PUBLIC, message["ts"])) for message in said} == {1}
+    assert len(one.pipeline.questions) + len(other.pipeline.questions) == 20
+
+
+def test_what_a_bot_that_stops_did_not_begin_the_next_one_answers(slack: SlackApp, tmp_path: Path) -> None:
+    with running(slack, tmp_path, slack_workers=1) as first:
+        first.pipeline.gate.clear()
+        said = [slack.say("U1", PUBLIC, f"<@{BOT_USER}> Question {number}?") for number in range(10)]
+        assert slack.settle(), "it acknowledges, however busy it is"
+        first.pipeline.gate.set()
+    with running(slack, tmp_path):
+        for message in said:
+            waits_for_answers(slack, PUBLIC, message["ts"])
+    assert {len(slack.answers(PUBLIC, message["ts"])) for message in said} == {1}
 
 
 @pytest.mark.parametrize("how", ["asked to refresh", "warned", "cut"])
