@@ -126,3 +126,7 @@ def measure(pages: Pages, embedder: Embedder | None) -> dict[str, float]:
         "chunks": report.chunks,
         "seconds": round(time.perf_counter() - started, 1),
     }
+
+
+if __name__ == "__main__":
+    main()
