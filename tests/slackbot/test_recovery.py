@@ -14,7 +14,7 @@ from include.lore.records.records import Records
 from include.lore.slackbot.answering import Answering
 from include.lore.slackbot.delivery import Delivery
 from include.lore.slackbot.holds import Hold, Holds
-from include.lore.slackbot.notices import UNSURE, plain
+from include.lore.slackbot.notices import plain
 from include.lore.slackbot.pace import Pace, Refused
 from include.lore.slackbot.posts import Posts
 from include.lore.slackbot.recovery import Recovery
@@ -273,7 +273,7 @@ def test_the_words_of_a_command_are_gone_so_that_there_is_an_apology(world: Worl
 def test_where_nobody_can_tell_whether_a_command_was_answered_that_is_said(world: World) -> None:
     ask = world.left_by_a_dead_one(make_ask(world.slack, way="command"), kind="ephemeral")
     world.recover()
-    assert [one["text"] for one in world.slack.ephemerals] == [UNSURE]
+    assert [one["text"] for one in world.slack.ephemerals] == [phrases.UNSURE]
     world.assert_finished(ask)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from include.lore.records.claims import Claims
 from include.lore.slackbot.holds import Hold
-from include.lore.slackbot.notices import LOOKING, place, plain
+from include.lore.slackbot.notices import plain
 from include.lore.slackbot.pace import Pace, Refused
 from include.lore.slackbot.posts import Posts
 from include.lore.slackbot.render import phrases
@@ -52,24 +52,25 @@ def stage(claims: Claims) -> Stage:
 
 def test_what_is_done_is_shown_when_it_changes(stage: Stage) -> None:
     hold = stage.hold()
-    for doing in (LOOKING, LOOKING, place(3), place(3), place(2), phrases.SEARCHING):
+    third, second = phrases.waiting(3), phrases.waiting(2)
+    for doing in (phrases.LOOKING, phrases.LOOKING, third, third, second, phrases.SEARCHING):
         stage.signs.show(hold, doing)
-    assert stage.statuses == [LOOKING, place(3), place(2), phrases.SEARCHING]
+    assert stage.statuses == [phrases.LOOKING, third, second, phrases.SEARCHING]
 
 
 def test_what_fades_is_shown_again(stage: Stage) -> None:
     hold = stage.hold()
-    stage.signs.show(hold, LOOKING)
+    stage.signs.show(hold, phrases.LOOKING)
     for _ in range(10):
         stage.clock.forward(20)
         stage.signs.refresh(hold)
-    assert stage.statuses == [LOOKING] * 3  # after 100 and 200 seconds
+    assert stage.statuses == [phrases.LOOKING] * 3  # after 100 and 200 seconds
 
 
 def test_of_what_comes_late_only_the_last_is_shown(stage: Stage) -> None:
     stage.later = True
     hold = stage.hold()
-    for doing in (LOOKING, phrases.SEARCHING, phrases.WRITING):
+    for doing in (phrases.LOOKING, phrases.SEARCHING, phrases.WRITING):
         stage.signs.show(hold, doing)
     stage.run()
     assert stage.statuses == [phrases.WRITING]
@@ -78,7 +79,7 @@ def test_of_what_comes_late_only_the_last_is_shown(stage: Stage) -> None:
 def test_once_there_is_an_answer_there_is_no_sign(stage: Stage) -> None:
     stage.later = True
     hold = stage.hold()
-    stage.signs.show(hold, LOOKING)
+    stage.signs.show(hold, phrases.LOOKING)
     Posts(hold, stage.slack).begin("message", plain("The answer"))
     stage.run()
     stage.signs.show(hold, phrases.WRITING)
@@ -89,11 +90,11 @@ def test_once_there_is_an_answer_there_is_no_sign(stage: Stage) -> None:
 def test_a_message_stands_in_and_is_changed_at_a_pace(stage: Stage) -> None:
     stage.slack.refuse("set_status", "channel_type_not_supported", times=None)
     hold = stage.hold()
-    stage.signs.show(hold, LOOKING)
+    stage.signs.show(hold, phrases.LOOKING)
     [message] = stage.slack.own("C1")
     assert (message["text"], message["thread_ts"]) == ("Looking for an answer…", hold.ask.ts)
     for number in range(30, 0, -1):
-        stage.signs.show(hold, place(number))
+        stage.signs.show(hold, phrases.waiting(number))
     assert stage.slack.counts()["update"] == 5  # as many as may come at once
     stage.clock.forward(60)
     stage.signs.refresh(hold)
@@ -114,14 +115,14 @@ def test_it_is_remembered_where_slack_shows_no_status(
 ) -> None:
     stage.slack.refuse("set_status", code, times=None)
     for channel in channels:
-        stage.signs.show(stage.hold(channel=channel), LOOKING)
+        stage.signs.show(stage.hold(channel=channel), phrases.LOOKING)
     assert stage.slack.counts()["set_status"] == tried
     assert stage.slack.counts()["post"] == 3
 
 
 def test_to_a_command_it_is_said_once_and_to_the_asker_alone(stage: Stage) -> None:
     hold = stage.hold(way="command")
-    for doing in (LOOKING, phrases.SEARCHING, phrases.WRITING):
+    for doing in (phrases.LOOKING, phrases.SEARCHING, phrases.WRITING):
         stage.signs.show(hold, doing)
     assert [(one["user"], one["text"]) for one in stage.slack.ephemerals] == [("U1", "Looking for an answer…")]
     assert stage.slack.counts()["set_status"] == 0
@@ -130,10 +131,10 @@ def test_to_a_command_it_is_said_once_and_to_the_asker_alone(stage: Stage) -> No
 def test_where_slack_fails_for_the_moment_the_sign_comes_later(stage: Stage) -> None:
     stage.slack.refuse("set_status", "ratelimited", retryable=True)
     hold = stage.hold()
-    stage.signs.show(hold, LOOKING)
+    stage.signs.show(hold, phrases.LOOKING)
     assert (stage.statuses, hold.refused) == ([], None)
     stage.signs.refresh(hold)
-    assert stage.statuses == [LOOKING]
+    assert stage.statuses == [phrases.LOOKING]
 
 
 @pytest.mark.parametrize(("verb", "code"), [("set_status", "token_revoked"), ("post", "is_archived")])
@@ -144,7 +145,7 @@ def test_where_nothing_can_be_said_that_is_known_before_the_answer_is_written(
         stage.slack.refuse("set_status", "missing_scope", times=None)
     stage.slack.refuse(verb, code, times=None)
     hold = stage.hold()
-    for doing in (LOOKING, phrases.SEARCHING):
+    for doing in (phrases.LOOKING, phrases.SEARCHING):
         stage.signs.show(hold, doing)
     assert hold.refused
     assert hold.refused.code == code
@@ -154,7 +155,7 @@ def test_where_nothing_can_be_said_that_is_known_before_the_answer_is_written(
 def test_who_lost_the_question_shows_nothing(stage: Stage) -> None:
     stage.later = True
     hold = stage.hold()
-    stage.signs.show(hold, LOOKING)
+    stage.signs.show(hold, phrases.LOOKING)
     hold.close()
     stage.run()
     assert stage.slack.calls == []

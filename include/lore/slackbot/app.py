@@ -24,6 +24,7 @@ from slack_sdk import WebClient
 
 from include.lore.errors import LoreError, RecordsError
 from include.lore.slackbot.feedback_views import PRESSED, REASON, WHY
+from include.lore.slackbot.render import phrases
 from include.lore.slackbot.words import Identity
 
 __all__ = ["Doors", "Porch", "make_app"]
@@ -40,7 +41,6 @@ LOG_SECONDS = 60.0
 ANYTHING = re.compile("")
 MESSAGES = ("app_mention", "message")
 REACTIONS = ("reaction_added", "reaction_removed")
-NOT_NOW = "I cannot take questions at the moment. Please ask again in a minute."
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _listen(app: App, doors: Doors, porch: Porch) -> None:
         if porch.take(doors.command, body):
             ack()
         else:
-            ack(text=NOT_NOW, response_type="ephemeral")  # Slack delivers no command again
+            ack(text=phrases.NOT_NOW, response_type="ephemeral")  # Slack delivers no command again
 
     def after(door: Callable[[Body], None]) -> Callable[..., None]:
         def listener(body: dict[str, Any], ack: Ack) -> None:

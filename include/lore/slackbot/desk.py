@@ -103,7 +103,7 @@ class QueuedDesk:
 
     def resume(self, hold: Hold) -> bool:
         """Let a question that is held wait to be answered; whether there was room."""
-        hold.doing = notices.LOOKING
+        hold.doing = phrases.LOOKING
         if not self._queue.put(hold):
             return False
         waiting = self._queue.waiting()
@@ -150,13 +150,13 @@ class QueuedDesk:
         """What is being done for a question that waits."""
         free = self._workers - len(self._queue.working())
         before = waiting.index(hold) - free
-        return notices.LOOKING if before < 0 else notices.place(before + 1)
+        return phrases.LOOKING if before < 0 else phrases.waiting(before + 1)
 
     def _work(self) -> None:
         while (hold := self._queue.take()) is not None:
             try:
                 if not hold.closed:
-                    hold.doing = notices.LOOKING
+                    hold.doing = phrases.LOOKING
                     self._answer(hold)
             except Exception:
                 logger.exception("A worker of the bot goes on after an error.")

@@ -21,7 +21,6 @@ __all__ = ["Courtesies", "Intake"]
 log = logging.getLogger(__name__)
 
 HELP = f"{phrases.NO_QUESTION}\n\n{phrases.WELCOME}"
-NOT_FORGOTTEN = "I could not remove what I hold of you; the reason is in my log. Please try again later."
 
 
 class Courtesies:
@@ -69,7 +68,7 @@ class Courtesies:
             return self._forget(ask.asker)
         except LoreError as error:
             log.error("What is kept of a person could not be removed: %s", error)
-            return NOT_FORGOTTEN
+            return phrases.NOT_FORGOTTEN
 
 
 class Intake:

@@ -1,4 +1,4 @@
-"""Which of the bot's own words are for what: a status, a place in the queue, a limit, an error, an interruption."""
+"""Which of the bot's own words are for what, and how they look; the words themselves are in `render.phrases`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from include.lore.slackbot.limits import Refusal
 from include.lore.slackbot.render import phrases
 from include.lore.slackbot.words import Message
 
-__all__ = ["LOOKING", "UNSURE", "for_error", "limited", "place", "plain", "working"]
-
-LOOKING = "is looking for an answer…"
-UNSURE = "I was interrupted, and cannot tell whether my answer reached you. If you do not see one, please ask again."
+__all__ = ["for_error", "limited", "plain", "working"]
 
 
 def plain(text: str) -> Message:
@@ -23,11 +20,6 @@ def working(status: str) -> Message:
     words = status.removeprefix("is ")
     text = words[:1].upper() + words[1:]
     return Message(({"type": "context", "elements": [{"type": "plain_text", "text": text, "emoji": False}]},), text)
-
-
-def place(number: int) -> str:
-    """The status of a question that waits; the one that is answered next has place 1."""
-    return f"is busy, your place is {number:,}…"
 
 
 def limited(refusal: Refusal) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from include.lore.records.opinions import Told
+from include.lore.slackbot.render import phrases
 from include.lore.slackbot.words import Places, Slack, SlackError
 
 __all__ = ["Forgotten", "Privacy"]
@@ -44,16 +45,7 @@ class Forgotten:
 
     def in_words(self) -> str:
         """What the person is told."""
-        removed = f"{_counted(self.answers, 'question')} with the answers, and {_counted(self.opinions, 'opinion')}"
-        words = [f"Done: I removed {removed}." if self.answers or self.opinions else "I hold no record of you."]
-        if self.waiting:
-            words.append("Some answers were still being written down: please write this again in a few minutes.")
-        if self.left:
-            words.append(
-                f"Slack did not let me delete {_counted(self.left, 'message')} to the people who look after me."
-            )
-        words.append("Messages here in Slack stay until somebody deletes them.")
-        return " ".join(words)
+        return phrases.forgotten(self.answers, self.opinions, waiting=self.waiting, left=self.left)
 
 
 class Privacy:
@@ -98,7 +90,3 @@ class Privacy:
             log.error("A message to the maintainers with a forgotten person's opinion stays: %s", error)
             return False
         return True
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

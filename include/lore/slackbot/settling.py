@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from include.lore.slackbot import notices
 from include.lore.slackbot.holds import Hold
 from include.lore.slackbot.notices import plain
 from include.lore.slackbot.posts import Posts, keep_places
@@ -43,7 +42,7 @@ class Settling:
         if hold.attempts > MAX_ATTEMPTS + APOLOGIES:
             logger.error("A question in %s was given up after %d attempts.", hold.ask.channel, hold.attempts)
         elif hold.kind == "ephemeral":
-            self._whisper(hold, notices.UNSURE)
+            self._whisper(hold, phrases.UNSURE)
         elif hold.kind and hold.kind != "told":
             if not self._settle_seen(hold, says):
                 return False

@@ -28,9 +28,8 @@ def test_a_phrase_is_short_and_is_shown_as_it_is_written(name: str) -> None:
             phrases.channel_limit(100, 60),
             "This channel asked 100 questions in ten minutes; the next one may come in 60 seconds.",
         ),
-        (phrases.waiting(3), "I am busy. Your question is kept, and your place in the queue is 3."),
+        (phrases.waiting(3), "is busy, your place is 3…"),
         (phrases.full(100), "I am busy: 100 questions are waiting, and I take no more for now. Please ask later."),
-        (phrases.forgotten(0), phrases.FORGOT_NOTHING),
         (phrases.reading(1), "is reading 1 passage…"),
         (phrases.and_more(2), "and 2 more"),
     ],
@@ -40,5 +39,7 @@ def test_numbers_and_times_are_said_as_a_person_would(said: str, expected: str) 
 
 
 def test_what_was_forgotten_is_counted() -> None:
-    assert phrases.forgotten(1).startswith("Done: 1 answer and what you said of it was removed")
-    assert phrases.forgotten(12).startswith("Done: 12 answers and what you said of them were removed")
+    stays = " Messages here in Slack stay until somebody deletes them."
+    assert phrases.forgotten(0, 0) == "I hold no record of you." + stays
+    assert phrases.forgotten(1, 0) == "Done: I removed 1 question with the answers, and 0 opinions." + stays
+    assert phrases.forgotten(12, 1) == "Done: I removed 12 questions with the answers, and 1 opinion." + stays

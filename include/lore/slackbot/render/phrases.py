@@ -1,29 +1,29 @@
-"""What the bot says of itself, in one place. Constants are Markdown that is safe as it stands, as are the results."""
+"""What the bot says of itself, in one place: only the labels of buttons and of the modal stand with these.
+
+Constants are Markdown that is safe as it stands, as are the results.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 __all__ = [
     "APOLOGY",
     "CONTINUES",
     "EMPTY",
-    "FORGOT_NOTHING",
-    "HANDED_OVER",
     "INDEX_UNREADABLE",
+    "LOOKING",
     "MISCONFIGURED",
     "MODEL_FAILED",
     "NEAREST",
-    "NOT_KEPT",
+    "NOT_FORGOTTEN",
+    "NOT_NOW",
     "NO_QUESTION",
-    "PROMPTS_TITLE",
     "SEARCHING",
     "SOURCES",
     "STOPPED",
-    "THANKS",
-    "THINKING",
     "TRY_AGAIN",
+    "UNSURE",
     "UNTITLED",
     "WELCOME",
     "WRITING",
@@ -31,7 +31,6 @@ __all__ = [
     "channel_limit",
     "forgotten",
     "full",
-    "nothing_in",
     "reading",
     "user_limit",
     "waiting",
@@ -39,7 +38,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- while an answer is made (below the thread, no markup)
 
-THINKING = "is reading the question…"
+LOOKING = "is looking for an answer…"
 SEARCHING = "is searching…"
 WRITING = "is writing…"
 
@@ -57,8 +56,8 @@ APOLOGY = (
     "Sorry, this answer was interrupted before it was complete, and it will not go on by itself. "
     "Please ask again if you still need it."
 )
+UNSURE = "I was interrupted, and cannot tell whether my answer reached you. If you do not see one, please ask again."
 STOPPED = "I am being restarted and could not finish this answer. Please ask again in a minute."
-HANDED_OVER = "I am being restarted. Your question is kept, and I answer it when I am back."
 NO_QUESTION = "What would you like to know? Write your question after my name, or send it to me directly."
 INDEX_UNREADABLE = (
     "I cannot read my index right now, so I cannot answer. This is not about your question; "
@@ -66,21 +65,16 @@ INDEX_UNREADABLE = (
 )
 MODEL_FAILED = "The language model did not answer, so I have no answer for you. Please try again in a few minutes."
 MISCONFIGURED = "I am not set up correctly, so I cannot answer. Whoever runs me finds the reason in my log."
-NOT_KEPT = "I could not keep your question, so I have not started on it. Please ask again in a few minutes."
 TRY_AGAIN = "Something went wrong on my side, and I have no answer for you. Please try again in a few minutes."
+NOT_NOW = "I cannot take questions at the moment. Please ask again in a minute."
 
-# ---------------------------------------------------------------------------------------------------- feedback, privacy
-
-THANKS = "Thank you. Your opinion is kept with the answer."
-FORGOT_NOTHING = "I hold no record of your questions."
-
-# ------------------------------------------------------------------------------------------------- the assistant's pane
+# ------------------------------------------------------------------------------------------------- greetings, privacy
 
 WELCOME = (
     "Ask me about your team's documentation. I answer from the pages that I have read, and name them as sources. "
     "Where I find nothing, I say so."
 )
-PROMPTS_TITLE = "For example"
+NOT_FORGOTTEN = "I could not remove what I hold of you; the reason is in my log. Please try again later."
 
 
 def reading(pages: int) -> str:
@@ -89,13 +83,13 @@ def reading(pages: int) -> str:
 
 
 def waiting(place: int) -> str:
-    """For a question that waits; the one that is answered next has place 1."""
-    return f"I am busy. Your question is kept, and your place in the queue is {place}."
+    """The status of a question that waits; the one that is answered next has place 1."""
+    return f"is busy, your place is {place:,}…"
 
 
 def full(queued: int) -> str:
     """For a question that is not taken, because as many are waiting as may."""
-    waiting = f"{_counted(queued, 'question')} {_is(queued)} waiting"
+    waiting = f"{_counted(queued, 'question')} {'is' if queued == 1 else 'are'} waiting"
     return f"I am busy: {waiting}, and I take no more for now. Please ask later."
 
 
@@ -112,17 +106,18 @@ def channel_limit(asked: int, seconds: float) -> str:
     )
 
 
-def forgotten(answers: int) -> str:
-    """Once a person's records are removed, that many of them."""
-    if not answers:
-        return FORGOT_NOTHING
-    removed = f"{_counted(answers, 'answer')} and what you said of {_is(answers, 'it was', 'them were')} removed"
-    return f"Done: {removed} from my records. The messages here in Slack stay until somebody deletes them."
-
-
-def nothing_in(sources: Sequence[str]) -> str:
-    """For an answer that was not found in these sources, by their ids."""
-    return f"I found nothing in {', '.join(f'`{source}`' for source in sources)} that answers this."
+def forgotten(answers: int, opinions: int, *, waiting: bool = False, left: int = 0) -> str:
+    """Once so many answers to a person and opinions of theirs are removed. `waiting` is True where some answers were
+    not written down yet, and `left` counts messages that Slack did not delete.
+    """
+    removed = f"{_counted(answers, 'question')} with the answers, and {_counted(opinions, 'opinion')}"
+    words = [f"Done: I removed {removed}." if answers or opinions else "I hold no record of you."]
+    if waiting:
+        words.append("Some answers were still being written down: please write this again in a few minutes.")
+    if left:
+        words.append(f"Slack did not let me delete {_counted(left, 'message')} to the people who look after me.")
+    words.append("Messages here in Slack stay until somebody deletes them.")
+    return " ".join(words)
 
 
 def and_more(count: int) -> str:
@@ -132,10 +127,6 @@ def and_more(count: int) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _is(number: int, one: str = "is", several: str = "are") -> str:
-    return one if number == 1 else several
 
 
 def _duration(seconds: float) -> str:
