@@ -315,7 +315,7 @@ def test_what_waits_long_is_held_by_its_pulse(house: House) -> None:
     assert len(house.slack.own("C1")) == 2
 
 
-@pytest.mark.parametrize("code", ["token_revoked", "is_archived", "channel_not_found", "not_in_channel"])
+@pytest.mark.parametrize("code", ["is_archived", "channel_not_found", "not_in_channel"])
 def test_what_slack_refuses_for_good_is_logged_once(house: House, code: str, caplog: pytest.LogCaptureFixture) -> None:
     for verb in ("set_status", "start_stream", "post", "update", "post_ephemeral"):
         house.slack.refuse(verb, code, times=None)

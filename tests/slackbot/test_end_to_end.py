@@ -205,11 +205,14 @@ def test_while_the_records_cannot_be_written_slack_keeps_the_question_and_it_is_
     assert bot.pipeline.asked() == ["How do I deploy?"] and len(slack.answers(PUBLIC, asked["ts"])) == 1
 
 
+@pytest.mark.parametrize("both", [True, False], ids=["both", "the bot's"])
 def test_a_revoked_token_ends_the_bot_with_one_clear_error(
-    slack: SlackApp, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    slack: SlackApp, tmp_path: Path, caplog: pytest.LogCaptureFixture, both: bool
 ) -> None:
     with running(slack, tmp_path) as bot:
-        slack.revoke()
+        slack.revoke("" if both else slack.bot_token)
+        if not both:  # then nothing ends before the bot says something
+            slack.say("U1", PUBLIC, f"<@{BOT_USER}> How do I deploy?")
         assert bot.ended()
     assert isinstance(bot.error, SlackError) and bot.error.code == "token_revoked"
     assert "LORE_SLACK" in bot.error.remedy

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from include.lore.errors import LoreError
 from include.lore.slackbot.words import SlackError
 from include.lore.sources.payload import as_text
 
-__all__ = ["PASSING", "RATE_LIMITED", "TOKEN_CODES", "UncertainError", "rate_limited", "refusal", "unreachable", "word"]
+__all__ = [
+    "PASSING",
+    "RATE_LIMITED",
+    "TOKEN_CODES",
+    "UncertainError",
+    "level",
+    "rate_limited",
+    "refusal",
+    "unreachable",
+    "word",
+]
 
 RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 PASSING = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
@@ -80,6 +92,13 @@ def unreachable(asked: str, reason: str, *, uncertain: bool = False) -> SlackErr
         remedy="Check the network, LORE_SLACK_BASE_URL and Slack's status page.",
         retryable=True,
     )
+
+
+def level(error: LoreError, usual: int) -> int:
+    """How loudly the log says what failed by an error: in a whisper where the token is not good any more, because that
+    ends the bot, which says so once.
+    """
+    return logging.DEBUG if isinstance(error, SlackError) and error.code in TOKEN_CODES else usual
 
 
 def word(value: object) -> str:

@@ -23,6 +23,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 
 from include.lore.errors import LoreError, RecordsError
+from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.feedback_views import PRESSED, REASON, WHY
 from include.lore.slackbot.render import phrases
 from include.lore.slackbot.words import Identity
@@ -166,7 +167,7 @@ def _guarded(door: Callable[[Body], None], body: Body) -> None:
     try:
         door(body)
     except LoreError as error:
-        log.error("Something that came from Slack was not dealt with: %s", error)
+        log.log(level(error, logging.ERROR), "Something that came from Slack was not dealt with: %s", error)
     except Exception:
         log.exception("Something that came from Slack was not dealt with.")
 

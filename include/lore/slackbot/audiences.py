@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.lookups import Lookups
 from include.lore.slackbot.words import Ask, Identity, Slack, SlackError
 from include.lore.sources.payload import Payload, as_mapping, as_text
@@ -72,7 +73,7 @@ class Audiences:
         try:
             return (*EVERYBODY, *self._more(ask))
         except SlackError as error:
-            log.warning("Only public documents are searched for %s: %s", ask.key, error)
+            log.log(level(error, logging.WARNING), "Only public documents are searched for %s: %s", ask.key, error)
             if on_note is not None:
                 on_note(f"Only public documents were searched: who may see more could not be found out ({error.code}).")
             return EVERYBODY

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 from include.lore.query.plan import HISTORY_CHARACTERS, HISTORY_MESSAGES
 from include.lore.query.visible import UNSEEN
+from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.incoming import SAID, SLACKBOT
 from include.lore.slackbot.mentions import asked_text, says_something
 from include.lore.slackbot.words import Ask, Identity, Slack, SlackError
@@ -56,7 +57,7 @@ def history(
     try:
         said = _said(ask, slack)
     except SlackError as error:
-        log.warning("The conversation before %s could not be read: %s", ask.key, error)
+        log.log(level(error, logging.WARNING), "The conversation before %s could not be read: %s", ask.key, error)
         if on_note is not None:
             on_note(f"The conversation before could not be read, so the question was taken alone ({error.code}).")
         return ()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from include.lore.errors import LoreError
+from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.holds import ClaimLost, Hold, Holds
 from include.lore.slackbot.incoming import ForgetMe, Greeting, Ignored, Incoming
 from include.lore.slackbot.posts import Posts
@@ -60,7 +61,7 @@ class Courtesies:
         except ClaimLost:
             hold.abandon()
         except SlackError as error:
-            log.error("A word in %s was not said: %s", hold.ask.channel, error)
+            log.log(level(error, logging.ERROR), "A word in %s was not said: %s", hold.ask.channel, error)
             hold.finish()
 
     def _forgotten(self, ask: Ask) -> str:

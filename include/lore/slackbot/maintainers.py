@@ -16,6 +16,7 @@ from urllib.parse import quote
 from include.lore.errors import LoreError
 from include.lore.records.entries import Record
 from include.lore.records.opinions import Standing, Told
+from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.words import Block, Message, Slack, SlackError
 from include.lore.sources.payload import Payload
 
@@ -140,7 +141,8 @@ class Maintainers:
     def _refused(self, error: SlackError) -> None:
         if error.code not in self._refusals:
             self._refusals.add(error.code)
-            log.error("The maintainers' channel %s was not told of an answer: %s", self._channel, error)
+            loud = level(error, logging.ERROR)
+            log.log(loud, "The maintainers' channel %s was not told of an answer: %s", self._channel, error)
 
 
 def _is_public(channel: Payload) -> bool:

@@ -20,7 +20,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from include.lore.slackbot.api_call import Caller
-from include.lore.slackbot.api_errors import TOKEN_CODES
+from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.words import SlackError
 from include.lore.sources.payload import as_text
 
@@ -107,8 +107,7 @@ class _Client(SocketModeClient):
         try:
             super().connect_to_new_endpoint(force)
         except SlackError as error:  # the next look at the connection tries again
-            if error.code not in TOKEN_CODES:  # those end the bot, which says why
-                log.warning("Slack cannot be connected to: %s", error)
+            log.log(level(error, logging.WARNING), "Slack cannot be connected to: %s", error)
 
     def close(self) -> None:
         """End it, and all threads."""

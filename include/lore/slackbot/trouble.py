@@ -8,7 +8,7 @@ from threading import Lock
 from time import monotonic
 
 from include.lore.errors import LoreError
-from include.lore.slackbot.api_errors import TOKEN_CODES
+from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.words import SlackError
 
 __all__ = ["Trouble"]
@@ -28,13 +28,13 @@ class Trouble:
         self._lock = Lock()
 
     def tell(self, error: LoreError, channel: str) -> None:
-        """Say it, unless it was said lately of the channel, or of the token, which is the same everywhere."""
+        """Say it, unless it was said lately of the channel."""
         kind = error.code if isinstance(error, SlackError) else f"{type(error).__name__}: {error.message}"
-        key = (kind, "" if kind in TOKEN_CODES else channel)
+        key = (kind, channel)
         with self._lock:
             now = self._clock()
             self._until = {known: until for known, until in self._until.items() if until > now}
             if key in self._until:
                 return
             self._until[key] = now + QUIET_SECONDS
-        logger.error("A question in %s is not answered: %s", channel, error)
+        logger.log(level(error, logging.ERROR), "A question in %s is not answered: %s", channel, error)
