@@ -57,15 +57,18 @@ ACTS = {"sync": Act(SYNC, (), 1), "build": Act(BUILD, (SYNC,), 2), "promote": Ac
 def main() -> None:
     """Print JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("acts", nargs="*", choices=[*ACTS, []], default=list(ACTS))
+    parser.add_argument("acts", nargs="*", metavar="act", help=f"of {', '.join(ACTS)}; without any, all of them")
     parser.add_argument("--store", choices=sorted(STORES), default="lancedb")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    acts = arguments.acts or list(ACTS)
+    if unknown := set(acts) - ACTS.keys():  # `choices` would refuse to be given none
+        parser.error(f"no such act: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as name, STORES[arguments.store](Path(name) / "store") as place:
         house = House(Path(name), place.environment)
         chance = random.Random(arguments.seed)
-        report = {act: house.kill(ACTS[act], arguments.kills, chance) for act in arguments.acts or ACTS}
+        report = {act: house.kill(ACTS[act], arguments.kills, chance) for act in acts}
     json.dump({"store": arguments.store} | report, sys.stdout, indent=2)
     print()
     sys.exit(any(figures["whole_after_rerun"] != arguments.kills for figures in report.values()))
