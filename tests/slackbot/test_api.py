@@ -9,6 +9,7 @@ import pytest
 
 from include.lore.slackbot.api import WebApi
 from include.lore.slackbot.api_call import Caller, make_client
+from include.lore.slackbot.api_errors import UncertainError
 from include.lore.slackbot.words import Identity, Message, Slack, SlackError
 from tests.servers.slack_app import (
     BOT_USER,
@@ -272,14 +273,31 @@ def test_a_429_that_wants_too_long_or_too_often_is_an_error_to_come_back_to(worl
         Fault("users.info", 500, body=b"", times=2),
         Fault("users.info", cut=True, times=2),
         Fault("users.info", 200, body=b"not json", times=2),
+        Fault("users.info", 200, body=b"[1]", times=2),
+        Fault("users.info", 200, body=b"null", times=2),
+        Fault("users.info", 200, body=b"[" * 100_000, times=2),
         refuses("internal_error", "users.info", times=2),
     ],
-    ids=["503", "500", "cut", "no json", "internal_error"],
+    ids=["503", "500", "cut", "no json", "a list", "null", "endless json", "internal_error"],
 )
 def test_what_passes_is_tried_again(world: World, fault: Fault) -> None:
     world.slack.faults.append(fault)
     assert world.api.user("U1")["id"] == "U1"
     assert world.waits == [0.375, 0.75]
+
+
+@pytest.mark.parametrize("asked", ["", "-1", "soon", "1.5", "Mon, 30 Nov 2026 12:00:00 GMT", "\xb2", "1" * 400, "nan"])
+def test_a_wait_that_is_no_number_of_seconds_is_chosen_by_ourselves(world: World, asked: str) -> None:
+    world.slack.faults.append(ratelimited(asked, "users.info"))
+    assert world.api.user("U1")["id"] == "U1"
+    assert world.waits == [0.375]
+
+
+def test_no_wait_at_all_is_no_endless_loop(world: World) -> None:
+    world.slack.faults.append(ratelimited("0", "users.info", times=99))
+    with pytest.raises(SlackError):
+        world.api.user("U1")
+    assert len(world.slack.called("users.info")) == 4
 
 
 def test_tries_end(world: World) -> None:
@@ -316,6 +334,31 @@ def test_a_message_whose_answer_was_lost_is_found_in_its_thread_and_not_posted_a
     world.slack.faults.append(Fault("chat.postMessage", cut=True))
     ts = world.api.post(PUBLIC, HELLO, thread_ts=asked["ts"], metadata={"answer": "a1", "part": "1"})
     assert [one["ts"] for one in world.slack.posted(PUBLIC)] == [ts]
+
+
+def test_it_is_found_too_where_slack_keeps_its_text_in_another_form(world: World) -> None:
+    asked = world.slack.say("U1", PUBLIC, "How?")
+    mark = {"answer": "a1", "part": "1"}
+    ts = world.api.post(PUBLIC, HELLO, thread_ts=asked["ts"], metadata=mark)
+    world.slack.workspace.messages[PUBLIC][ts]["text"] = "See <https://docs.example.com>"
+    world.slack.faults.append(Fault("chat.postMessage", 500, body=b""))
+    assert world.api.post(PUBLIC, HELLO, thread_ts=asked["ts"], metadata=mark) == ts
+
+
+@pytest.mark.parametrize("body", [b'{"ok": true}', b'{"ok": true, "ts": 5}', b'{"ok": true, "ts": "later"}'])
+def test_a_success_that_names_no_message_is_not_believed(world: World, body: bytes) -> None:
+    asked = world.slack.say("U1", PUBLIC, "How?")
+    world.slack.faults += [Fault(f"chat.{method}", 200, body=body) for method in ("postMessage", "startStream")]
+    ts = world.api.post(PUBLIC, HELLO, thread_ts=asked["ts"], metadata={"key": "k"})
+    assert [one["ts"] for one in world.slack.posted(PUBLIC)] == [ts]
+    with pytest.raises(UncertainError):
+        world.api.start_stream(PUBLIC, asked["ts"], team="T1", user="U1", markdown="One")
+
+
+def test_a_bot_that_is_not_told_who_it_is_does_not_begin(world: World) -> None:
+    world.slack.faults.append(Fault("auth.test", 200, body=b'{"ok": true, "team_id": "T1", "user_id": ""}'))
+    with pytest.raises(SlackError):
+        world.api_with().identity()
 
 
 def test_a_message_that_was_lost_itself_is_posted_again(world: World) -> None:

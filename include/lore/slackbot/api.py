@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from include.lore.slackbot.api_call import Caller
-from include.lore.slackbot.api_errors import UncertainError
+from include.lore.slackbot.api_errors import UncertainError, unreachable
 from include.lore.slackbot.words import Block, Identity, Message, SlackError
 from include.lore.sources.payload import as_mapping, as_mappings, as_text
+from include.lore.sources.slack_payload import is_ts
 
 __all__ = ["EVENT_TYPE", "WebApi"]
 
@@ -42,6 +43,8 @@ class WebApi:
     def _who(self) -> Identity:
         data = self._call("auth.test")
         team, user, bot, name, url = (as_text(data.get(k)) for k in ("team_id", "user_id", "bot_id", "user", "url"))
+        if not (team and user):  # a bot that does not know itself would answer itself
+            raise unreachable("auth.test", "its answer names no bot")
         return Identity(team, user, bot, name, url.rstrip("/"))
 
     # ------------------------------------------------------------------------------------------------------- messages
@@ -53,21 +56,32 @@ class WebApi:
         content = _content(channel, message, metadata) | _given(thread_ts=thread_ts)
         content |= {"unfurl_links": False, "unfurl_media": False}
         try:
-            return self._ts(self._call("chat.postMessage", json=content, about=channel, twice=False))
+            return self._begin("chat.postMessage", content)
         except UncertainError:
             if not (thread_ts and metadata):
                 raise
-            if found := self._posted(channel, thread_ts, message, metadata):
+            if found := self._posted(channel, thread_ts, metadata):
                 return found
-        return self._ts(self._call("chat.postMessage", json=content, about=channel, twice=False))
+        return self._begin("chat.postMessage", content)
 
-    def _posted(self, channel: str, thread_ts: str, message: Message, metadata: Mapping[str, str]) -> str:
-        """The ts of the message where it is in the thread already; "" where it is not."""
+    def _posted(self, channel: str, thread_ts: str, metadata: Mapping[str, str]) -> str:
+        """The ts of the message where it is in the thread already; "" where it is not. Known by its metadata: of the
+        text Slack keeps another form, with its links in angle brackets.
+        """
+        me = self.identity()
         for found in reversed(self.replies(channel, thread_ts)):
-            payload = as_mapping(as_mapping(found.get("metadata")).get("event_payload"))
-            if payload == dict(metadata) and found.get("text") == message.text:
+            own = found.get("user") == me.user or (me.bot and found.get("bot_id") == me.bot)
+            if own and as_mapping(as_mapping(found.get("metadata")).get("event_payload")) == dict(metadata):
                 return as_text(found.get("ts"))
         return ""
+
+    def _begin(self, method: str, content: Mapping[str, Any]) -> str:
+        """The ts of a new message. An answer without one says nothing of whether there is a message."""
+        channel = content["channel"]
+        ts = self._call(method, json=content, about=channel, twice=False).get("ts")
+        if not is_ts(ts):
+            raise unreachable(f"{method} in {channel}", "its answer names no message", uncertain=True)
+        return as_text(ts)
 
     def post_ephemeral(self, channel: str, user: str, message: Message, *, thread_ts: str = "") -> None:
         """A message that one person alone sees."""
@@ -89,7 +103,7 @@ class WebApi:
         """Begin a message that grows; returns its ts."""
         content = {"channel": channel, "thread_ts": thread_ts, "recipient_team_id": team, "recipient_user_id": user}
         content |= _given(markdown_text=markdown)
-        return self._ts(self._call("chat.startStream", json=content, about=channel, twice=False))
+        return self._begin("chat.startStream", content)
 
     def append_stream(self, channel: str, ts: str, markdown: str) -> None:
         """Let it grow."""
@@ -200,9 +214,6 @@ class WebApi:
             cursor = as_text(as_mapping(page.get("response_metadata")).get("next_cursor"))
             if not cursor:
                 return
-
-    def _ts(self, answer: Mapping[str, Any]) -> str:
-        return as_text(answer.get("ts"))
 
 
 def _content(channel: str, message: Message, metadata: Mapping[str, str] | None) -> dict[str, Any]:

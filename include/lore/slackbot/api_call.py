@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -118,7 +119,7 @@ class Caller:
             cause = getattr(error, "reason", error)
             never_sent = isinstance(error, URLError) and isinstance(cause, ConnectionRefusedError | socket.gaierror)
             return _Outcome(failure=_what(cause), undone=never_sent)
-        except (ValueError, AttributeError):  # JSON that slack_sdk cannot take apart
+        except (ValueError, AttributeError, RecursionError):  # JSON that slack_sdk cannot take apart
             return _Outcome(failure="it answered something else than Slack does")
         data = response.data
         return _Outcome(data if isinstance(data, dict) else {}, status=200)
@@ -183,7 +184,8 @@ def _refused_outcome(response: Any) -> _Outcome:
     data = response.data if isinstance(response.data, dict) else {}
     headers = {str(name).lower(): str(value) for name, value in dict(response.headers or {}).items()}
     given = headers.get("retry-after", "")
-    return _Outcome(data, int(response.status_code), float(given) if given.isdigit() else None)
+    wait = float(given) if re.fullmatch("[0-9]{1,9}", given) else None
+    return _Outcome(data, int(response.status_code), wait)
 
 
 def _what(cause: object) -> str:
