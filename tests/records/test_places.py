@@ -52,6 +52,16 @@ def test_the_first_answer_in_a_message_stays(places: Places) -> None:
     assert places.answer_at("T1", "C1", "2.0") == "a1"
 
 
+def test_an_answer_that_grows_is_in_its_thread_and_leads_nowhere_until_it_is_complete(places: Places) -> None:
+    places.keep("T1", "C1", "2.0", thread_ts="1.0", answer_id="", asker="slack:T1:U1")
+    assert places.answered_in("T1", "C1", "1.0")
+    assert places.answer_at("T1", "C1", "2.0") is None
+    places.keep("T1", "C1", "2.0", thread_ts="1.0", answer_id="a1", asker="slack:T1:U1")
+    places.keep("T1", "C1", "2.0", thread_ts="1.0", answer_id="", asker="slack:T1:U1")
+    assert places.answer_at("T1", "C1", "2.0") == "a1"
+    assert places.forget("slack:T1:U1") == 1
+
+
 def test_a_person_is_forgotten_and_others_are_not(places: Places) -> None:
     places.keep("T1", "C1", "2.0", thread_ts="1.0", answer_id="a1", asker="slack:T1:U1")
     places.keep("T1", "C1", "4.0", thread_ts="3.0", answer_id="a2", asker="slack:T1:U2")
@@ -111,7 +121,8 @@ def test_many_threads_may_keep_the_same_place(places: Places) -> None:
 
 def test_records_from_before_there_were_places_keep_what_they_have(records: Records) -> None:
     with records.engine.begin() as connection:
-        connection.execute(text("DROP TABLE lore_places"))
+        for later in ("lore_places", "lore_opinions"):
+            connection.execute(text(f"DROP TABLE {later}"))
         connection.execute(text("UPDATE lore_schema SET version_num = '0001'"))
     records.add(full_answer())
     bring_up_to_date(records.engine)

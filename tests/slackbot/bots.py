@@ -151,8 +151,9 @@ def waits_for_answers(slack: SlackApp, channel: str, thread_ts: str, count: int 
 def wait_until_placed(folder: Path, thread_ts: str) -> None:
     """Wait until the records know that the bot answered in a thread, a moment after the answer is seen."""
     tick, until = threading.Event(), time.monotonic() + 20
+    placed = "SELECT 1 FROM lore_places WHERE thread_ts = ? AND answer_id != ''"
     with closing(sqlite3.connect(folder / "records.db")) as records:
-        while not records.execute("SELECT 1 FROM lore_places WHERE thread_ts = ?", [thread_ts]).fetchone():
+        while not records.execute(placed, [thread_ts]).fetchone():
             assert time.monotonic() < until, "the place of the answer is not kept"
             tick.wait(0.01)
 

@@ -77,6 +77,25 @@ def test_the_pipeline_is_asked_with_conversation_audiences_and_who_asks(records:
     ]
 
 
+@pytest.mark.parametrize("streams", [True, False], ids=["stream", "update"])
+def test_a_thread_is_the_bots_once_a_part_of_the_answer_is_seen(records: Records, streams: bool) -> None:
+    seen: list[tuple[int, bool]] = []
+
+    def between(number: int, question: Question) -> None:
+        [asked, *answers] = stage.slack.messages["C1"]
+        seen.append((len(answers), stage.places.answered_in("T1", "C1", asked)))
+        assert all(stage.places.answer_at("T1", "C1", ts) is None for ts in answers)
+        stage.clock.forward(1)
+
+    stage = Stage(records, Scripted(between=between))
+    if not streams:
+        stage.slack.refuse("start_stream", "missing_scope", times=None)
+    stage.ask()
+    assert seen == [(0, False), (0, False), (1, True), (1, True)]
+    [answer] = stage.slack.own("C1")
+    assert stage.places.answer_at("T1", "C1", answer["ts"]) == "answer-1"
+
+
 def test_the_asker_sees_what_is_being_done(records: Records) -> None:
     stage = Stage(records)
     stage.ask()

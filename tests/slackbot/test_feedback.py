@@ -7,6 +7,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,19 @@ def test_a_person_that_slack_does_not_tell_of_counts(bot: Bot) -> None:
     bot.slack.refuse("user", "ratelimited")
     bot.feedback.on_reaction(reaction("+1"))
     assert bot.opinions() == [("slack:T1:U1", True, "")]
+
+
+def test_a_reaction_to_an_answer_that_grows_counts_for_nothing_and_does_no_harm(bot: Bot) -> None:
+    growing = bot.slack.say("C1", BOT.user, "An ans")["ts"]
+    keep = partial(Places(bot.records.engine).keep, "T1", "C1", growing, thread_ts="1.0", asker="slack:T1:U1")
+    keep(answer_id="")
+    early = reaction("-1")
+    early["event"]["item"]["ts"] = growing
+    bot.feedback.on_reaction(early)
+    assert bot.records.get(ANSWER).feedback == ()
+    keep(answer_id=ANSWER)
+    bot.feedback.on_reaction(early)
+    assert [one.helpful for one in bot.records.get(ANSWER).feedback] == [False]
 
 
 def test_taking_a_reaction_away_takes_back_what_it_said_and_no_more(bot: Bot) -> None:

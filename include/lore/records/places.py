@@ -30,7 +30,9 @@ class Places:
         self._now = now
 
     def keep(self, team: str, channel: str, ts: str, *, thread_ts: str, answer_id: str, asker: str) -> None:
-        """Remember that the message `ts` holds (a part of) an answer; of a message that is known, nothing changes."""
+        """Remember that the message `ts` holds (a part of) an answer; `answer_id` is "" while it is not complete. Of a
+        message whose answer is known, nothing changes.
+        """
         texts = {
             "team": team,
             "channel": channel,
@@ -40,11 +42,15 @@ class Places:
             "asker": asker,
         }
         row = {name: short_key(text) for name, text in texts.items()} | {"kept_at": self._now()}
+        keep = insert_for(self._engine)(places).values(row)
+        key = [column.name for column in places.primary_key]
+        complete = {"answer_id": row["answer_id"]}
+        keep = keep.on_conflict_do_update(index_elements=key, set_=complete, where=places.c.answer_id == "")
         with explained("written"), self._engine.begin() as connection:
-            connection.execute(insert_for(self._engine)(places).values(row).on_conflict_do_nothing())
+            connection.execute(keep)
 
     def answer_at(self, team: str, channel: str, ts: str) -> str | None:
-        """The id of the answer in a message; None where it is not one of the bot's answers."""
+        """The id of the answer in a message; None where it is not one of the bot's answers, or not complete yet."""
         there = (
             places.c.team == short_key(team),
             places.c.channel == short_key(channel),
@@ -52,10 +58,10 @@ class Places:
         )
         with explained("read"), reading(self._engine) as connection:
             found: str | None = connection.execute(select(places.c.answer_id).where(*there)).scalar()
-        return found
+        return found or None
 
     def answered_in(self, team: str, channel: str, thread_ts: str) -> bool:
-        """Whether the bot answered in that thread."""
+        """Whether the bot answered in that thread, or has begun to."""
         there = (
             places.c.team == short_key(team),
             places.c.channel == short_key(channel),

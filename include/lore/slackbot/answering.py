@@ -106,12 +106,16 @@ class Answering:
             surface=SURFACE,
             asker=ask.asker,
         )
+        placed = False
         with closing(_generator(self._pipeline.stream(question))) as events:
             for event in events:
                 if hold.closed:
                     raise ClaimLost(ask.key)
                 if isinstance(event, Delta):
                     delivery.grow(event.text)
+                    if delivery.begun and not placed:  # so that what is said below it meanwhile is a follow-up
+                        keep_places(self._places, ask, [delivery.begun], "")
+                        placed = True
                 elif isinstance(event, Answered):
                     keep_places(self._places, ask, delivery.finish(event.answer), event.answer.id)
                 else:

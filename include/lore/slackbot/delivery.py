@@ -75,6 +75,11 @@ class Delivery:
         pause = APPEND_SECONDS if self._hold.kind == STREAM else UPDATE_SECONDS
         self._due = self._pace.clock() + pause
 
+    @property
+    def begun(self) -> str:
+        """The ts of the message in which others see a part of the answer; "" where there is none yet."""
+        return self._hold.shown if self._hold.kind in (STREAM, "message") else ""
+
     def finish(self, answer: Answer) -> tuple[str, ...]:
         """Show the whole answer; returns the ts of its messages, none of those that only one person sees."""
         with self._hold.speaking():

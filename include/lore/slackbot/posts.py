@@ -88,6 +88,6 @@ class Posts:
 
 
 def keep_places(places: Places, ask: Ask, messages: Sequence[str], answer_id: str) -> None:
-    """Remember which messages, by their ts, hold an answer. Raises RecordsError."""
+    """Remember which messages, by their ts, hold an answer ("" for one that is not complete). Raises RecordsError."""
     for ts in messages:
         places.keep(ask.team, ask.channel, ts, thread_ts=ask.thread_ts, answer_id=answer_id, asker=ask.asker)

@@ -163,15 +163,15 @@ class Places(Protocol):
     """Where the bot answered, in the records. All raise RecordsError."""
 
     def keep(self, team: str, channel: str, ts: str, *, thread_ts: str, answer_id: str, asker: str) -> None:
-        """Remember that the message `ts` holds (a part of) an answer; idempotent."""
+        """Remember that the message `ts` holds (a part of) an answer, "" for one that is not complete; idempotent."""
         ...
 
     def answer_at(self, team: str, channel: str, ts: str) -> str | None:
-        """The id of the answer in a message; None where it is not one of the bot's answers."""
+        """The id of the answer in a message; None where it is not one of the bot's answers, or not complete yet."""
         ...
 
     def answered_in(self, team: str, channel: str, thread_ts: str) -> bool:
-        """Whether the bot answered in that thread."""
+        """Whether the bot answered in that thread, or has begun to."""
         ...
 
     def forget(self, asker: str) -> int:
