@@ -137,10 +137,12 @@ def test_a_command_that_cannot_be_kept_says_so_because_slack_delivers_it_once(ho
 
 
 def test_a_mistake_is_logged_without_what_was_written(house: House, caplog: pytest.LogCaptureFixture) -> None:
-    house.failure = KeyError("unlucky")
+    house.failure = KeyError("xyzzy is no key")
+    house.failure.__cause__ = ValueError("xyzzy")
     said = {**SAID, "text": "My password is xyzzy"}
     assert house.sent(event_body(message_event(said, PLACE))).status == 500
-    assert "not dealt with" in caplog.text and "xyzzy" not in caplog.text
+    assert "not dealt with: KeyError (" in caplog.text and "from ValueError" in caplog.text
+    assert "xyzzy" not in caplog.text
 
 
 def test_once_it_is_closed_nothing_is_taken(house: House) -> None:

@@ -30,7 +30,7 @@ class Served:
     def __init__(self) -> None:
         self.asked: list[Mapping[str, Any]] = []
         self.porch = Porch(threads=2)
-        self.transport = HttpTransport(self.app(SECRET), host="127.0.0.1", port=0)
+        self.transport = HttpTransport(self.app(SECRET), SECRET, host="127.0.0.1", port=0)
         self.transport.start()
 
     def app(self, secret: str) -> Any:
@@ -105,13 +105,55 @@ def test_slacks_question_whether_the_address_is_ours_is_answered(served: Served)
 def test_what_no_slack_sends_is_refused_and_nothing_breaks(served: Served) -> None:
     assert served.call(b"x" * (MAX_BODY + 1))[0] == 413
     assert served.call(b"\xff\xfe")[0] == 400
-    assert served.call(b"{broken")[0] < 600
     assert served.call(b"", {}, path="/docs")[0] == 404
     assert served.call(b"", {}, path="/healthz") == (200, '{"status":"ok"}')
 
 
+DEEP = b'{"a":' * 3_000 + b"1" + b"}" * 3_000
+STRANGE = {
+    "cut": b"{broken",
+    "deep": DEEP,
+    "list": b"[1]",
+    "number": b"1",
+    "null": b"null",
+    "event is a list": b'{"type":"event_callback","event":[]}',
+    "authorizations are a text": b'{"type":"event_callback","authorizations":"x","event":{"type":"message"}}',
+    "form cut": b"payload={",
+    "form deep": b"payload=" + DEEP,
+    "form list": b"payload=[]",
+    "no actions": b'payload={"type":"block_actions","actions":[1],"message":{"text":"xyzzy"}}',
+    "no view": b'payload={"type":"view_submission","view":null,"user":"x"}',
+}
+
+
+@pytest.mark.parametrize("body", STRANGE.values(), ids=STRANGE)
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
+def test_a_body_that_cannot_be_read_is_refused_and_a_stranger_reaches_no_more_than_the_signature(
+    served: Served, body: bytes, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    forged = {"X-Slack-Signature": "v0=" + "a" * 64, "X-Slack-Request-Timestamp": str(int(time.time()))}
+    assert served.call(body, {**forged, "Content-Type": kind})[0] == 401
+    assert caplog.records == []
+    before = len(served.asked)
+    assert served.call(body, {**signed(body), "Content-Type": kind})[0] >= 400
+    assert len(served.asked) == before
+    assert "Traceback" not in caplog.text and "xyzzy" not in caplog.text
+
+
+def test_a_body_that_never_ends_to_come_is_not_waited_for(served: Served) -> None:
+    transport = HttpTransport(served.app(SECRET), SECRET, host="127.0.0.1", port=0, read_seconds=0.1)
+    transport.start()
+    head = [f"{name}: {value}" for name, value in signed(b"x").items()]
+    lines = ["POST /slack/events HTTP/1.1", "Host: lore", "Content-Length: 100", *head, "", "half"]
+    port = int(transport.url.rpartition(":")[2].partition("/")[0])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:
+        slow.sendall("\r\n".join(lines).encode())
+        assert slow.recv(1_000).startswith(b"HTTP/1.1 408")
+    transport.close()
+
+
 def test_an_app_without_a_secret_takes_nothing_over_http(served: Served) -> None:
-    transport = HttpTransport(served.app(""), host="127.0.0.1", port=0)
+    transport = HttpTransport(served.app(""), "", host="127.0.0.1", port=0)
     transport.start()
     first, served.transport = served.transport, transport
     try:
@@ -126,7 +168,7 @@ def test_an_app_without_a_secret_takes_nothing_over_http(served: Served) -> None
 def test_a_port_that_is_taken_is_an_error_that_names_it(served: Served) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        transport = HttpTransport(served.app(SECRET), host="127.0.0.1", port=port)
+        transport = HttpTransport(served.app(SECRET), SECRET, host="127.0.0.1", port=port)
         with pytest.raises(ConfigurationError) as caught:
             transport.start()
         transport.close()

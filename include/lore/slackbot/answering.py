@@ -15,7 +15,7 @@ from include.lore.slackbot.holds import ClaimLost, Hold
 from include.lore.slackbot.posts import keep_places
 from include.lore.slackbot.render import phrases
 from include.lore.slackbot.signs import Signs
-from include.lore.slackbot.trouble import Trouble
+from include.lore.slackbot.trouble import Trouble, told_of
 from include.lore.slackbot.words import Ask, Places, SlackError
 from include.lore.types import Message, Question
 
@@ -80,8 +80,8 @@ class Answering:
         except LoreError as error:
             self._trouble.tell(error, ask.channel)
             self._end(hold, again=True)
-        except Exception:
-            logger.exception("A question in %s is not answered.", ask.channel)
+        except Exception as error:
+            logger.error("A question in %s is not answered: %s", ask.channel, told_of(error))
             self._end(hold, again=True)
 
     def _answer(self, hold: Hold) -> None:
@@ -93,8 +93,8 @@ class Answering:
         except LoreError as error:
             logger.error("A question in %s is not answered: %s", hold.ask.channel, error)
             delivery.apologize(notices.for_error(error))
-        except Exception:
-            logger.exception("A question in %s is not answered.", hold.ask.channel)
+        except Exception as error:
+            logger.error("A question in %s is not answered: %s", hold.ask.channel, told_of(error))
             delivery.apologize(phrases.TRY_AGAIN)
 
     def _run(self, hold: Hold, delivery: Delivery) -> None:

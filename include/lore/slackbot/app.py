@@ -26,6 +26,7 @@ from include.lore.errors import LoreError, RecordsError
 from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.feedback_views import PRESSED, REASON, WHY
 from include.lore.slackbot.render import phrases
+from include.lore.slackbot.trouble import told_of
 from include.lore.slackbot.words import Identity
 
 __all__ = ["Doors", "Porch", "make_app"]
@@ -168,10 +169,9 @@ def _guarded(door: Callable[[Body], None], body: Body) -> None:
         door(body)
     except LoreError as error:
         log.log(level(error, logging.ERROR), "Something that came from Slack was not dealt with: %s", error)
-    except Exception:
-        log.exception("Something that came from Slack was not dealt with.")
+    except Exception as error:
+        _failed(error)
 
 
 def _failed(error: Exception) -> None:
-    """Bolt's own message may repeat what somebody wrote."""
-    log.error("Something that came from Slack was not dealt with: %s", type(error).__name__, exc_info=error)
+    log.error("Something that came from Slack was not dealt with: %s", told_of(error))

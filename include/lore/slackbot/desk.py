@@ -17,7 +17,7 @@ from include.lore.slackbot.posts import Posts
 from include.lore.slackbot.render import phrases
 from include.lore.slackbot.settling import Settling
 from include.lore.slackbot.signs import Signs
-from include.lore.slackbot.trouble import Trouble
+from include.lore.slackbot.trouble import Trouble, told_of
 from include.lore.slackbot.words import Ask, Slack
 
 __all__ = ["Office", "QueuedDesk"]
@@ -158,8 +158,8 @@ class QueuedDesk:
                 if not hold.closed:
                     hold.doing = phrases.LOOKING
                     self._answer(hold)
-            except Exception:
-                logger.exception("A worker of the bot goes on after an error.")
+            except Exception as error:
+                logger.error("A worker of the bot goes on after an error: %s", told_of(error))
             finally:
                 self._queue.done(hold)
 
@@ -167,8 +167,8 @@ class QueuedDesk:
         while not self._stopped.wait(self._pulse):
             try:
                 self.beat()
-            except Exception:
-                logger.exception("The pulse of the bot goes on after an error.")
+            except Exception as error:
+                logger.error("The pulse of the bot goes on after an error: %s", told_of(error))
 
     def _turn_away(self, hold: Hold, text: str, *, quietly: bool) -> None:
         """Say that a question is not taken, and be done with it."""
@@ -198,5 +198,5 @@ class QueuedDesk:
 def _guarded(task: Callable[[], None]) -> None:
     try:
         task()
-    except Exception:
-        logger.exception("A sign to an asker is left out.")
+    except Exception as error:
+        logger.error("A sign to an asker is left out: %s", told_of(error))

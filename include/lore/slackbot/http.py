@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import socket
@@ -9,11 +10,13 @@ from threading import Thread
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
-from slack_bolt import App
+from slack_bolt import App, BoltResponse
 from slack_bolt.adapter.starlette.handler import to_bolt_request, to_starlette_response
+from slack_sdk.signature import SignatureVerifier
 from starlette.concurrency import run_in_threadpool
 
 from include.lore.errors import ConfigurationError
+from include.lore.slackbot.trouble import told_of
 
 __all__ = ["HttpTransport", "make_web"]
 
@@ -23,27 +26,37 @@ PATH = "/slack/events"
 HEALTH = "/healthz"
 MAX_BODY = 1_000_000
 """Bytes. Slack's bodies have a few kilobytes; views come whole."""
+READ_SECONDS = 5.0
+"""How long a body may take to come: Slack has given up by then."""
 STOP_SECONDS = 5
 
 
-def make_web(app: App) -> FastAPI:
-    """The web app: `/slack/events` for events, interactions and commands, `/healthz` for whoever watches it."""
+def make_web(app: App, signing_secret: str, *, read_seconds: float = READ_SECONDS) -> FastAPI:
+    """The web app: `/slack/events` for events, interactions and commands, `/healthz` for whoever watches it.
+
+    Without a `signing_secret` nothing is taken.
+    """
     web = FastAPI(title="Lore for Slack", docs_url=None, redoc_url=None, openapi_url=None)
+    verifier = SignatureVerifier(signing_secret) if signing_secret else None
 
     async def events(request: Request) -> Response:
-        if not _may_be_signed(request):
+        if verifier is None or not _may_be_signed(request):
             return Response(status_code=401)
-        body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MAX_BODY:
-                return Response(status_code=413)
         try:
-            asked = to_bolt_request(request, body)
+            async with asyncio.timeout(read_seconds):
+                body = await _read(request)
+        except TimeoutError:
+            return Response(status_code=408)
+        if body is None:
+            return Response(status_code=413)
+        try:
+            if not verifier.is_valid_request(body, request.headers):
+                return Response(status_code=401)
         except UnicodeDecodeError:
             return Response(status_code=400)
         # Bolt is not asynchronous: it would hold up all other requests while it keeps one.
-        return to_starlette_response(await run_in_threadpool(app.dispatch, asked))
+        answer = await run_in_threadpool(_dispatched, app, request, body)
+        return Response(status_code=400) if answer is None else to_starlette_response(answer)
 
     async def health() -> dict[str, str]:
         return {"status": "ok"}
@@ -51,6 +64,25 @@ def make_web(app: App) -> FastAPI:
     web.add_api_route(PATH, events, methods=["POST"], response_model=None)
     web.add_api_route(HEALTH, health, methods=["GET"])
     return web
+
+
+async def _read(request: Request) -> bytes | None:
+    """The body; None where it is too large."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_BODY:
+            return None
+    return bytes(body)
+
+
+def _dispatched(app: App, request: Request, body: bytes) -> BoltResponse | None:
+    """What Bolt answers; None where it cannot take the body apart, although Slack signed it."""
+    try:
+        return app.dispatch(to_bolt_request(request, body))
+    except Exception as error:
+        log.error("Something that Slack signed cannot be read: %s", told_of(error))
+        return None
 
 
 def _may_be_signed(request: Request) -> bool:
@@ -63,11 +95,12 @@ def _may_be_signed(request: Request) -> bool:
 class HttpTransport:
     """Serves the app with uvicorn, in a thread of its own, until it is closed. Port 0 takes any free one."""
 
-    def __init__(self, app: App, *, host: str, port: int) -> None:
+    def __init__(
+        self, app: App, signing_secret: str, *, host: str, port: int, read_seconds: float = READ_SECONDS
+    ) -> None:
+        web = make_web(app, signing_secret, read_seconds=read_seconds)
         # The log of requests would only say that Slack called.
-        config = uvicorn.Config(
-            make_web(app), host=host, port=port, log_level="warning", access_log=False, server_header=False
-        )
+        config = uvicorn.Config(web, host=host, port=port, log_level="warning", access_log=False, server_header=False)
         config.timeout_graceful_shutdown = STOP_SECONDS
         self._server = uvicorn.Server(config)
         self._host, self._port = host, port

@@ -84,7 +84,7 @@ def serve(
             if http is not None:
                 from include.lore.slackbot.http import HttpTransport
 
-                return HttpTransport(app, host=http.host, port=http.port)
+                return HttpTransport(app, signing_secret, host=http.host, port=http.port)
             from include.lore.slackbot.socket import SocketTransport
 
             return SocketTransport(app, _caller(settings, app_token, end))

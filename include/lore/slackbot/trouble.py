@@ -1,9 +1,11 @@
-"""What Slack refuses is said once in the log, clearly, and not for each question that meets it."""
+"""What goes wrong, in the log: what Slack refuses once and clearly, a mistake of ours without what people wrote."""
 
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 
@@ -11,12 +13,24 @@ from include.lore.errors import LoreError
 from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.words import SlackError
 
-__all__ = ["Trouble"]
+__all__ = ["Trouble", "told_of"]
 
 QUIET_SECONDS = 3600.0
 """How long the same is not said again."""
 
+FRAMES = 12
+
 logger = logging.getLogger(__name__)
+
+
+def told_of(error: BaseException) -> str:
+    """An error that nobody expected, for a log: its kind and the way to it, with the one that it came from. Its own
+    words are left out, because those of a library may quote what somebody wrote.
+    """
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+    way = " > ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return f"{type(error).__name__} ({way})" + (f", from {told_of(cause)}" if cause is not None else "")
 
 
 class Trouble:
