@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
 from include.lore.records.claims import Claims
@@ -116,11 +116,17 @@ def open_desk(
         history=lambda ask: (),
         audiences=lambda ask: ("public",),
         below=lambda answer_id: (BUTTONS,),
+        courtesy=never,
         owner=owner,
         pulse=1e6,
         every=1e6,
         **({"clock": clock} if clock else {}),
     )
+
+
+def never(_: object) -> NoReturn:
+    """What is not to be called."""
+    raise AssertionError("it is called")
 
 
 def shown_key(message: dict[str, Any]) -> str:

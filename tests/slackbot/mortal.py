@@ -53,6 +53,7 @@ def main(base_url: str, token: str, records_url: str, channel: str, *asked: str)
         history=lambda ask: (),
         audiences=lambda ask: ("public",),
         below=lambda answer_id: (),
+        courtesy=lambda hold: hold.finish(),
         lease=2.0,
         pulse=0.3,
         every=0.3,

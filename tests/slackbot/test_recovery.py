@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from include.lore.records.records import Records
 from include.lore.slackbot.answering import Answering
 from include.lore.slackbot.delivery import Delivery
 from include.lore.slackbot.holds import Hold, Holds
+from include.lore.slackbot.intake import Courtesies
 from include.lore.slackbot.notices import plain
 from include.lore.slackbot.pace import Pace, Refused
 from include.lore.slackbot.posts import Posts
@@ -79,8 +81,15 @@ class Process:
         )
         self.settling = Settling(slack, world.claims, world.places)
         self.room = True
+        self.courtesies = Courtesies(self.holds, slack, lambda task: task(), forget=world.forget)
         self.recovery = Recovery(
-            self.holds, slack, self.settling, trouble, resume=self._resume, has_room=lambda: self.room
+            self.holds,
+            slack,
+            self.settling,
+            trouble,
+            resume=self._resume,
+            has_room=lambda: self.room,
+            courtesy=self.courtesies.again,
         )
 
     def answer(self, ask: Ask) -> Hold:
@@ -104,6 +113,11 @@ class World:
         self.slack = make_slack()
         self.claims = Claims(records.engine, self.clock.moment)
         self.places = Places(records.engine)
+        self.forgotten: list[str] = []
+
+    def forget(self, asker: str) -> str:
+        self.forgotten.append(asker)
+        return phrases.forgotten(1, 0)
 
     def process(self, owner: str = "b", slack: Any = None, pipeline: Scripted | None = None) -> Process:
         return Process(self, owner, slack or self.slack, pipeline)
@@ -208,6 +222,47 @@ def test_whenever_the_recovering_process_dies_the_next_one_ends_it(
         assert not world.slack.streaming
         world.assert_finished(ask)
     assert moment > 2
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("way", ["direct", "command"])
+@pytest.mark.parametrize("what", ["greet", "forget_me"])
+def test_whenever_a_process_dies_a_courtesy_is_done_and_nothing_is_asked(
+    records: Records, what: str, way: str, after: bool
+) -> None:
+    moment = 0
+    while True:
+        moment += 1
+        world = World(records)
+        world.slack.start += 1_000 * moment
+        ask = make_ask(world.slack, "forget me", way=way)
+        ask = replace(ask, key=f"{ask.key}:{moment}")
+        process = world.process("dying", Mortal(world.slack, moment, after=after))
+        try:
+            getattr(process.courtesies, what)(ask)
+            break
+        except Killed:
+            pass
+        world.clock.forward(31)
+        assert world.recover().pipeline.asked == []
+        said = world.slack.ephemerals if way == "command" else world.slack.own("C1")
+        words = "I removed 1 question" if what == "forget_me" else "What would you like to know?"
+        assert all(words in one["text"] for one in said)
+        assert len(said) == (1 + after if way == "command" else 1)  # nobody can look for what one person alone sees
+        assert set(world.forgotten) == ({"slack:T1:U1"} if what == "forget_me" else set())
+        world.assert_finished(ask)
+    assert moment > 1
+
+
+def test_a_courtesy_that_slack_does_not_take_for_the_moment_is_done_later(world: World) -> None:
+    world.slack.refuse("post", "unreachable", retryable=True)
+    ask = make_ask(world.slack, "", way="direct")
+    world.process("a").courtesies.greet(ask)
+    assert world.slack.own("C1") == []
+    world.clock.forward(31)
+    world.recover()
+    assert "What would you like to know?" in world.shown["text"]
+    world.assert_finished(ask)
 
 
 def test_a_stream_of_another_question_in_the_thread_goes_on(world: World) -> None:

@@ -86,6 +86,11 @@ def open_bot(
     """A bot that is not started yet. Raises DeclarationError for a file about the assistant that is wrong."""
     claims, places = Claims(records.engine), Places(records.engine)
     audiences = Audiences(slack, identity)
+    opinions = records.opinions()
+    privacy = Privacy(slack, places, opinions, forget=records.forget, flush=recorder.flush)
+    office = Office()
+    held = Holds(claims, f"courtesies:{uuid4().hex}")
+    courtesies = Courtesies(held, slack, office.soon, forget=lambda asker: privacy.forget(asker).in_words())
     reception = open_reception(
         settings,
         slack,
@@ -95,12 +100,8 @@ def open_bot(
         history=lambda ask: history(ask, slack, identity),
         audiences=audiences.of,
         below=feedback_blocks,
+        courtesy=courtesies.again,
     )
-    opinions = records.opinions()
-    privacy = Privacy(slack, places, opinions, forget=records.forget, flush=recorder.flush)
-    office = Office()
-    held = Holds(claims, f"courtesies:{uuid4().hex}")
-    courtesies = Courtesies(held, slack, office.soon, forget=lambda asker: privacy.forget(asker).in_words())
     intake = Intake(
         reception,
         courtesies,

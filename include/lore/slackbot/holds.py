@@ -54,6 +54,8 @@ class Hold:
         self.sign = ""
         """What the asker was last told, and when."""
         self.signed_at = 0.0
+        self.signing = False
+        """Whether the asker is about to be told."""
         self.refused: SlackError | None = None
         """Why nothing can be said to the asker, where that is known."""
         self._holds = holds
@@ -70,6 +72,11 @@ class Hold:
     def shown(self) -> str:
         """The ts of the message that the answer is in; "" where there is none, or where it is not known."""
         return str(self.data.get("shown", ""))
+
+    @property
+    def courtesy(self) -> str:
+        """What is to be done where nothing was asked, such as greeting; "" for a question."""
+        return str(self.data.get("courtesy", ""))
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
@@ -132,9 +139,9 @@ class Holds:
         self._known: OrderedDict[str, None] = OrderedDict()
         self._failing = False
 
-    def first(self, ask: Ask) -> Hold | None:
-        """Hold a question that came in; None where it was delivered before. Raises RecordsError."""
-        data = {name: getattr(ask, name) for name in _IDS}
+    def first(self, ask: Ask, *, courtesy: str = "") -> Hold | None:
+        """Hold a question that came in, or a `courtesy`; None where it was delivered before. Raises RecordsError."""
+        data = {name: getattr(ask, name) for name in _IDS} | ({"courtesy": courtesy} if courtesy else {})
         with self._writing:  # they queue up here in order, where SQLite would let them poll for its lock
             if ask.key in self._known:
                 return None

@@ -21,11 +21,13 @@ __all__ = ["Courtesies", "Intake"]
 
 log = logging.getLogger(__name__)
 
+GREETING, FORGETTING = "greeting", "forgetting"
 HELP = f"{phrases.NO_QUESTION}\n\n{phrases.WELCOME}"
 
 
 class Courtesies:
-    """What is answered without looking anything up, each once: how to ask, and that a person was forgotten.
+    """What is answered without looking anything up, each once: how to ask, and that a person was forgotten. Its claim
+    notes which of them it is, so that whoever takes it over after a crash does it `again`.
 
     `forget` removes what is kept of somebody, named as in `Ask.asker`, and says so in words; doing it twice is no harm.
     """
@@ -38,20 +40,16 @@ class Courtesies:
 
     def greet(self, ask: Ask) -> None:
         """Say how to ask. Raises RecordsError."""
-        self._once(ask, lambda _: HELP)
+        self._once(ask, GREETING)
 
     def forget_me(self, ask: Ask) -> None:
         """Remove what is kept of the asker, and say so. Raises RecordsError."""
-        self._once(ask, self._forgotten)
+        self._once(ask, FORGETTING)
 
-    def _once(self, ask: Ask, do: Callable[[Ask], str]) -> None:
-        hold = self._holds.first(ask)
-        if hold is not None:
-            self._background(lambda: self._say(hold, do))
-
-    def _say(self, hold: Hold, do: Callable[[Ask], str]) -> None:
+    def again(self, hold: Hold) -> None:
+        """Do one that was interrupted. Raises RecordsError."""
         try:
-            message = notice(do(hold.ask))
+            message = notice(self._forgotten(hold.ask) if hold.courtesy == FORGETTING else HELP)
             posts = Posts(hold, self._slack)
             if hold.ask.way == "command":
                 posts.whisper(message)
@@ -62,7 +60,15 @@ class Courtesies:
             hold.abandon()
         except SlackError as error:
             log.log(level(error, logging.ERROR), "A word in %s was not said: %s", hold.ask.channel, error)
-            hold.finish()
+            if error.retryable:
+                hold.abandon()
+            else:
+                hold.finish()
+
+    def _once(self, ask: Ask, courtesy: str) -> None:
+        hold = self._holds.first(ask, courtesy=courtesy)
+        if hold is not None:
+            self._background(lambda: self.again(hold))
 
     def _forgotten(self, ask: Ask) -> str:
         try:

@@ -61,6 +61,7 @@ def open_reception(
     history: Callable[[Ask], Sequence[Message]],
     audiences: Callable[[Ask], Sequence[str]],
     below: Below,
+    courtesy: Callable[[Hold], None],
     owner: str = "",
     lease: float = LEASE_SECONDS,
     pulse: float = PULSE_SECONDS,
@@ -69,10 +70,11 @@ def open_reception(
 ) -> Reception:
     """A reception that is not started yet.
 
-    `history` gives the conversation before a question, `audiences` those that its answer may be made from, and `below`
-    the blocks below an answer. `owner` names this process among those that share the records (default: a new name).
-    `lease` is how many seconds after a process died its questions are taken over, `pulse` how often leases are
-    extended and `every` how often such questions are looked for.
+    `history` gives the conversation before a question, `audiences` those that its answer may be made from, `below` the
+    blocks below an answer, and `courtesy` does again what was interrupted and is no question. `owner` names this
+    process among those that share the records (default: a new name). `lease` is how many seconds after a process died
+    its questions are taken over, `pulse` how often leases are extended and `every` how often such questions are looked
+    for.
     """
     holds = Holds(claims, owner or _name(), lease=lease, clock=clock)
     pace, refused, trouble = Pace(clock=clock), Refused(clock=clock), Trouble(clock=clock)
@@ -97,7 +99,16 @@ def open_reception(
         capacity=settings.slack_queue,
         pulse=pulse,
     )
-    recovery = Recovery(holds, slack, settling, trouble, resume=desk.resume, has_room=desk.has_room, every=every)
+    recovery = Recovery(
+        holds,
+        slack,
+        settling,
+        trouble,
+        resume=desk.resume,
+        has_room=desk.has_room,
+        courtesy=courtesy,
+        every=every,
+    )
     return Reception(desk, recovery)
 
 

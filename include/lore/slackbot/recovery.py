@@ -11,7 +11,7 @@ from include.lore.errors import RecordsError
 from include.lore.slackbot.holds import ClaimLost, Hold, Holds
 from include.lore.slackbot.mentions import asked_text
 from include.lore.slackbot.settling import Settling
-from include.lore.slackbot.trouble import Trouble
+from include.lore.slackbot.trouble import Trouble, told_of
 from include.lore.slackbot.words import Slack, SlackError
 from include.lore.sources.payload import as_text
 
@@ -26,6 +26,7 @@ class Recovery:
     """Looks for them every few seconds, in a thread of its own.
 
     `resume` lets a question wait to be answered again, and says whether there was room; `has_room` says that before.
+    `courtesy` does one again, which is no question, and may raise what `Settling` does.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Recovery:
         *,
         resume: Callable[[Hold], bool],
         has_room: Callable[[], bool],
+        courtesy: Callable[[Hold], None],
         every: float = EVERY_SECONDS,
     ) -> None:
         self._holds = holds
@@ -45,6 +47,7 @@ class Recovery:
         self._trouble = trouble
         self._resume = resume
         self._has_room = has_room
+        self._courtesy = courtesy
         self._every = every
         self._stopping = Event()
         self._failing = False
@@ -74,8 +77,9 @@ class Recovery:
 
     def _take_care_of(self, hold: Hold) -> None:
         try:
-            if not self._settling.settle(hold):
-                self._again(hold)
+            if self._settling.settle(hold):
+                return
+            (self._courtesy if hold.courtesy else self._again)(hold)
         except ClaimLost:
             hold.abandon()
         except SlackError as error:
@@ -87,8 +91,8 @@ class Recovery:
         except RecordsError:
             hold.abandon()
             raise
-        except Exception:  # one that cannot be settled must not keep the others waiting
-            logger.exception("A question in %s cannot be taken over.", hold.ask.channel)
+        except Exception as error:  # one that cannot be settled must not keep the others waiting
+            logger.error("A question in %s cannot be taken over: %s", hold.ask.channel, told_of(error))
             hold.abandon()
 
     def _again(self, hold: Hold) -> None:
@@ -113,6 +117,6 @@ class Recovery:
                 if not self._failing:
                     logger.warning("Interrupted questions cannot be looked for: %s", error)
                 self._failing = True
-            except Exception:
-                logger.exception("Interrupted questions cannot be looked for.")
+            except Exception as error:
+                logger.error("Interrupted questions cannot be looked for: %s", told_of(error))
             self._stopping.wait(self._every)

@@ -36,8 +36,8 @@ class Settling:
         self._places = places
 
     def settle(self, hold: Hold, says: str = phrases.APOLOGY) -> bool:
-        """Whether an interrupted question is dealt with; where not, nothing of an answer was seen and it may be
-        answered. `says` is what the asker is told of the interruption.
+        """Whether an interrupted question or courtesy is dealt with; where not, nothing of an answer was seen, and it
+        may be answered. `says` is what the asker is told of the interruption.
         """
         if hold.attempts > MAX_ATTEMPTS + APOLOGIES:
             logger.error("A question in %s was given up after %d attempts.", hold.ask.channel, hold.attempts)
@@ -46,12 +46,14 @@ class Settling:
         elif hold.kind and hold.kind != "told":
             if not self._settle_seen(hold, says):
                 return False
-        elif not hold.kind and hold.ask.way == "command":
-            self._whisper(hold, says)  # its text is nowhere to be read again
         elif not hold.kind:
-            if hold.attempts <= MAX_ATTEMPTS:
+            is_gone = hold.ask.way == "command" and not hold.courtesy  # its text is nowhere to be read again
+            if hold.attempts <= MAX_ATTEMPTS and not is_gone:
                 return False
-            Posts(hold, self._slack).begin("message", plain(says), closed="interrupted")
+            if hold.ask.way == "command":
+                self._whisper(hold, says)
+            else:
+                Posts(hold, self._slack).begin("message", plain(says), closed="interrupted")
         hold.finish()
         return True
 
