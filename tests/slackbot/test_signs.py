@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -74,6 +74,27 @@ def test_of_what_comes_late_only_the_last_is_shown(stage: Stage) -> None:
         stage.signs.show(hold, doing)
     stage.run()
     assert stage.statuses == [phrases.WRITING]
+
+
+def test_a_slow_slack_is_asked_for_one_sign_of_a_question_at_a_time(stage: Stage) -> None:
+    stage.later = True
+    hold = stage.hold()
+    for place in range(50, 0, -1):
+        stage.signs.show(hold, phrases.waiting(place))
+    assert len(stage.tasks) == 1
+
+
+def test_what_changes_while_slack_is_told_is_told_next(stage: Stage) -> None:
+    hold = stage.hold()
+
+    def meanwhile(verb: str, given: Mapping[str, Any]) -> None:
+        if verb == "set_status" and given["status"] == phrases.LOOKING:
+            stage.signs.show(hold, phrases.SEARCHING)
+
+    stage.slack.before = meanwhile
+    stage.signs.show(hold, phrases.LOOKING)
+    assert stage.statuses == [phrases.LOOKING, phrases.SEARCHING]
+    assert hold.sign == phrases.SEARCHING
 
 
 def test_once_there_is_an_answer_there_is_no_sign(stage: Stage) -> None:

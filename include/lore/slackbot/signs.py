@@ -50,7 +50,8 @@ class Signs:
     def show(self, hold: Hold, doing: str) -> None:
         """Say what is being done, until something of the answer is there. To a command it is said once."""
         hold.doing = doing
-        if self._is_due(hold):
+        if self._is_due(hold) and not hold.signing:  # where Slack is slow, signs would pile up
+            hold.signing = True
             self._background(lambda: self._present(hold))
 
     def refresh(self, hold: Hold) -> None:
@@ -66,10 +67,12 @@ class Signs:
         return hold.sign != hold.doing or faded
 
     def _present(self, hold: Hold) -> None:
+        doing = hold.doing
         try:
             with hold.speaking():
-                if self._is_due(hold) and self._shown(hold, hold.doing):
-                    hold.sign, hold.signed_at = hold.doing, self._clock()
+                doing = hold.doing
+                if self._is_due(hold) and self._shown(hold, doing):
+                    hold.sign, hold.signed_at = doing, self._clock()
         except ClaimLost:
             pass
         except RecordsError as error:
@@ -77,6 +80,10 @@ class Signs:
         except SlackError as error:
             if not error.retryable:
                 hold.refused = error  # the worker would only find out after the answer was written
+        finally:
+            hold.signing = False
+        if hold.doing != doing:  # it changed while Slack was told
+            self.refresh(hold)
 
     def _shown(self, hold: Hold, doing: str) -> bool:
         posts = Posts(hold, self._slack)
