@@ -21,6 +21,7 @@ from include.lore.slackbot.render import phrases
 from include.lore.slackbot.words import SlackError
 from include.lore.types import Answer, Plan, Question, Trace
 from tests.slackbot.desks import BUTTONS, Clock, make_ask, make_hold, make_slack
+from tests.slackbot.fake_slack import FakeSlack
 
 WORDS = [f"word{number} " for number in range(40)]
 
@@ -37,8 +38,8 @@ class Stage:
         self.hold = make_hold(self.claims, make_ask(self.slack, **ask), self.clock)
         self.delivery = self.another(self.hold)
 
-    def another(self, hold: Hold) -> Delivery:
-        return Delivery(hold, self.slack, lambda answer_id: (BUTTONS,), self.pace, self.refused)
+    def another(self, hold: Hold, slack: Any = None) -> Delivery:
+        return Delivery(hold, slack or self.slack, lambda answer_id: (BUTTONS,), self.pace, self.refused)
 
     def grow(self, words: list[str], seconds: float = 0.25) -> None:
         for word in words:
@@ -151,6 +152,48 @@ def test_all_workers_together_stay_below_slacks_limits(stage: Stage) -> None:
         delivery.finish(answer_of(WORDS))
     assert all("word39" in text_of(message) for message in stage.slack.own("C1"))
     assert len(stage.slack.own("C1")) == 30
+
+
+class Unconfirmed:
+    """A Slack whose answer to the beginning of a stream is lost on its way, `after` it was carried out or before."""
+
+    def __init__(self, slack: FakeSlack, *, after: bool) -> None:
+        self._slack = slack
+        self._after = after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._slack, name)
+
+    def start_stream(self, *args: Any, **kwargs: Any) -> str:
+        if self._after:
+            self._slack.start_stream(*args, **kwargs)
+        raise UncertainError("Cut off.", code="unreachable", retryable=True)
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["there", "not there"])
+def test_a_stream_that_slack_did_not_confirm_is_looked_for_at_once(stage: Stage, after: bool) -> None:
+    stage.delivery = stage.another(stage.hold, Unconfirmed(stage.slack, after=after))
+    stage.grow(WORDS)
+    assert stage.delivery.finish(answer_of(WORDS)) == (stage.shown["ts"],)
+    assert text_of(stage.shown).split() == "".join(WORDS).split()
+    assert stage.shown["metadata"]["event_payload"] == {"key": stage.hold.ask.key, "answer": "a1", "part": "1/1"}
+    counts = stage.slack.counts()
+    assert (counts["replies"], counts["stop_stream"], counts["post"]) == (1, after, not after)
+    assert not stage.slack.streaming
+
+
+@pytest.mark.parametrize("why", ["another's", "unreadable"])
+def test_a_stream_that_cannot_be_told_from_anothers_is_left_to_the_recovery(stage: Stage, why: str) -> None:
+    if why == "unreadable":
+        stage.slack.refuse("replies", "ratelimited", retryable=True)
+    else:
+        thread = {"thread_ts": stage.hold.ask.ts, "way": "thread", "user": "U2"}
+        make_hold(stage.claims, make_ask(stage.slack, **thread), stage.clock, "b").note(kind="stream")
+    stage.delivery = stage.another(stage.hold, Unconfirmed(stage.slack, after=True))
+    with pytest.raises(UncertainError):
+        stage.grow(WORDS)
+    assert (stage.hold.kind, stage.hold.shown) == ("stream", "")
+    assert stage.slack.counts()["post"] == 0
 
 
 def test_the_answer_takes_the_place_of_the_sign(stage: Stage) -> None:

@@ -79,7 +79,7 @@ class Process:
             audiences=lambda ask: ("public",),
             deliver=lambda hold: Delivery(hold, slack, lambda _: (BUTTONS,), pace, refused),
         )
-        self.settling = Settling(slack, world.claims, world.places)
+        self.settling = Settling(slack, world.places)
         self.room = True
         self.courtesies = Courtesies(self.holds, slack, lambda task: task(), forget=world.forget)
         self.recovery = Recovery(

@@ -111,9 +111,9 @@ class Delivery:
             return
         if not self._refused.knows(STREAM, ask.channel) and self._pace.starts.take():
             try:
-                self._posts.begin_stream(self._pending)
-                self._pending = ""
-                return
+                if self._posts.begin_stream(self._pending):
+                    self._pending = ""
+                    return
             except SlackError as error:
                 if error.retryable or error.code in TOKEN_CODES:
                     raise

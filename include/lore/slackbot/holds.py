@@ -95,6 +95,11 @@ class Hold:
             raise ClaimLost(self.ask.key)
         self.data |= data
 
+    def others(self) -> list[Mapping[str, Any]]:
+        """What is noted of the other questions in the same thread. Raises RecordsError."""
+        known = self._holds.claims.noted("thread_ts", self.ask.thread_ts)
+        return [one.data for one in known if one.key != self.ask.key and one.data.get("channel") == self.ask.channel]
+
     def close(self, seconds: float = -1) -> bool:
         """Let nothing more be said to the asker; waits so long for what is being said. False where that took longer."""
         if not self._lock.acquire(timeout=seconds):

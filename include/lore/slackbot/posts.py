@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from include.lore.slackbot.api_errors import UncertainError
 from include.lore.slackbot.holds import Hold
+from include.lore.slackbot.sightings import lost_stream
 from include.lore.slackbot.words import Ask, Message, Places, Slack, SlackError
 
 __all__ = ["Posts", "keep_places"]
@@ -27,14 +28,10 @@ class Posts:
         return self._begin(kind, lambda: self._post(message, more))
 
     def begin_stream(self, markdown: str) -> str:
-        """Begin a stream as the first message; returns its ts."""
-        ask = self._ask
-        return self._begin(
-            "stream",
-            lambda: self._slack.start_stream(
-                ask.channel, ask.thread_ts, team=ask.team, user=ask.user, markdown=markdown
-            ),
-        )
+        """Begin a stream as the first message; returns its ts. Where Slack does not confirm it, it is looked for at
+        once; "" where it stands nowhere.
+        """
+        return self._begin("stream", lambda: self._stream(markdown))
 
     def further(self, message: Message, **more: str) -> str:
         """Post a message after the first one; returns its ts."""
@@ -72,6 +69,16 @@ class Posts:
         ask = self._ask
         return self._slack.post(ask.channel, message, thread_ts=ask.thread_ts, metadata=self.metadata(more))
 
+    def _stream(self, markdown: str) -> str:
+        ask = self._ask
+        try:
+            return self._slack.start_stream(ask.channel, ask.thread_ts, team=ask.team, user=ask.user, markdown=markdown)
+        except UncertainError:
+            found = lost_stream(self._slack, self._hold)
+            if found is None:
+                raise
+            return found
+
     def _begin(self, kind: str, call: Callable[[], str]) -> str:
         with self._hold.speaking():
             before = self._hold.kind
@@ -83,7 +90,7 @@ class Posts:
             except SlackError:
                 self._hold.note(kind=before)
                 raise
-            self._hold.note(shown=ts)
+            self._hold.note(**({"shown": ts} if ts else {"kind": before}))
             return ts
 
 

@@ -80,7 +80,7 @@ def open_reception(
     pace, refused, trouble = Pace(clock=clock), Refused(clock=clock), Trouble(clock=clock)
     office = Office()
     signs = Signs(slack, pace, refused, office.soon, clock=clock)
-    settling = Settling(slack, claims, places)
+    settling = Settling(slack, places)
 
     def deliver(hold: Hold) -> Delivery:
         return Delivery(hold, slack, below, pace, refused)

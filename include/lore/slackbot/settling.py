@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from include.lore.slackbot.holds import Hold
 from include.lore.slackbot.notices import plain
@@ -11,9 +10,6 @@ from include.lore.slackbot.posts import Posts, keep_places
 from include.lore.slackbot.render import phrases
 from include.lore.slackbot.sightings import Sighting, look
 from include.lore.slackbot.words import Message, Places, Slack, SlackError
-
-if TYPE_CHECKING:
-    from include.lore.records.claims import Claims
 
 __all__ = ["MAX_ATTEMPTS", "Settling"]
 
@@ -30,9 +26,8 @@ logger = logging.getLogger(__name__)
 class Settling:
     """Decides by what stands in Slack. All raise SlackError, ClaimLost and RecordsError."""
 
-    def __init__(self, slack: Slack, claims: Claims, places: Places) -> None:
+    def __init__(self, slack: Slack, places: Places) -> None:
         self._slack = slack
-        self._claims = claims
         self._places = places
 
     def settle(self, hold: Hold, says: str = phrases.APOLOGY) -> bool:
@@ -59,8 +54,7 @@ class Settling:
 
     def _settle_seen(self, hold: Hold, says: str) -> bool:
         """As `settle`, for a question to which a message may have been posted."""
-        me = self._slack.identity()
-        seen = look(self._slack, me, hold, lambda ts: self._is_known(hold, ts))
+        seen = look(self._slack, hold)
         if seen is None:
             hold.note(kind="", shown="")
             return hold.attempts > MAX_ATTEMPTS and self.settle(hold, says)
@@ -106,8 +100,3 @@ class Settling:
     def _whisper(self, hold: Hold, text: str) -> None:
         hold.note(kind="told")  # nobody can look whether it was said
         Posts(hold, self._slack).whisper(plain(text))
-
-    def _is_known(self, hold: Hold, ts: str) -> bool:
-        """Whether a message belongs to another question."""
-        known = self._claims.noted("shown", ts)
-        return any(one.key != hold.ask.key and one.data.get("channel") == hold.ask.channel for one in known)

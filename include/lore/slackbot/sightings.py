@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from include.lore.slackbot.holds import Hold
-from include.lore.slackbot.words import Identity, Slack
+from include.lore.slackbot.words import Identity, Slack, SlackError
 from include.lore.sources.payload import as_mapping, as_text
 
-__all__ = ["Sighting", "look"]
+__all__ = ["Sighting", "look", "lost_stream"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +30,41 @@ class Sighting:
         return as_text(self.first.get("ts"))
 
 
-def look(slack: Slack, me: Identity, hold: Hold, is_known: Callable[[str], bool]) -> Sighting | None:
+def look(slack: Slack, hold: Hold) -> Sighting | None:
     """What stands in the thread to a question; None where there is nothing.
 
     A stream says which question it belongs to when it ends. One that did not end is found by its ts, and where that
-    was not noted, it is the bot's first message after the question of which `is_known` says that nobody noted it.
+    was not noted, it is the bot's first message after the question that no other question in the thread noted.
 
-    Raises SlackError.
+    Raises SlackError, and RecordsError.
     """
-    ask = hold.ask
+    ask, me = hold.ask, slack.identity()
     replies = slack.replies(ask.channel, ask.thread_ts, oldest=ask.ts)
     own = [one for one in replies if _is_own(one, me) and as_text(one.get("ts")) > ask.ts]
     mine = [one for one in own if _payload(one).get("key") == ask.key or one.get("ts") == hold.shown]
     if not mine and hold.kind == "stream" and not hold.shown:
-        mine = [one for one in own if not _payload(one) and not is_known(as_text(one.get("ts")))][:1]
+        known = {other.get("shown") for other in hold.others()}
+        mine = [one for one in own if not _payload(one) and one.get("ts") not in known][:1]
     if not mine:
         return None
     payloads = [_payload(one) for one in mine]
     answer = next((as_text(one["answer"]) for one in payloads if one.get("answer")), "")
     return Sighting(mine[0], tuple(as_text(one.get("ts")) for one in mine), answer, _is_whole(payloads))
+
+
+def lost_stream(slack: Slack, hold: Hold) -> str | None:
+    """The ts of the stream whose beginning Slack did not confirm; "" where it stands nowhere, None where that cannot be
+    told now: what stands there may be the stream of another question in the thread.
+
+    Raises RecordsError.
+    """
+    try:
+        seen = look(slack, hold)
+    except SlackError:
+        return None
+    ts = seen.ts if seen else ""
+    rivals = [other.get("shown", "") for other in hold.others() if other.get("kind") == "stream"]
+    return None if "" in rivals or ts in rivals else ts
 
 
 def _is_whole(payloads: Sequence[Mapping[str, Any]]) -> bool:
