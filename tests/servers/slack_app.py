@@ -23,25 +23,10 @@ from urllib.parse import parse_qsl, urlsplit
 from tests.servers.github import Fault
 from tests.servers.local import LocalServer, QuietHandler, take_fault
 from tests.servers.slack import ratelimited, refuses
-from tests.servers.slack_app_events import (
-    EVENT_SCOPES,
-    MESSAGE_EVENTS,
-    block_actions,
-    changed_event,
-    deleted_event,
-    event_body,
-    find_action,
-    membership_event,
-    mention_event,
-    message_event,
-    reaction_event,
-    rich_text,
-    slash_command,
-    thread_started_event,
-    view_submission,
-)
+from tests.servers.slack_app_events import EVENT_SCOPES
 from tests.servers.slack_app_http import HttpHub
 from tests.servers.slack_app_methods import Methods, Refused
+from tests.servers.slack_app_people import People
 from tests.servers.slack_app_socket import Envelope, SocketHub, accept_key
 from tests.servers.slack_app_workspace import (
     APP,
@@ -53,7 +38,6 @@ from tests.servers.slack_app_workspace import (
     channel,
     direct,
     group_direct,
-    kind_of,
     person,
 )
 
@@ -139,7 +123,7 @@ class _Handler(QuietHandler):
         self.api.sockets.serve(self.connection, self.rfile, APP)
 
 
-class SlackApp(LocalServer):
+class SlackApp(People, LocalServer):
     """One workspace with one app in it, on 127.0.0.1 while the `with` block runs.
 
     `scopes` are the bot token's, `events` those that the app is subscribed to. An event that is not acked within
@@ -177,10 +161,10 @@ class SlackApp(LocalServer):
         self.http: HttpHub | None = None
         self._http_target, self._ack_seconds = http_target, ack_seconds
         self.lock = threading.RLock()
-        self._changed = threading.Condition(self.lock)
-        self.methods = Methods(self.workspace, self.scopes, self._happened)
+        self.changed = threading.Condition(self.lock)
+        self.methods = Methods(self.workspace, self.scopes, self.happened)
         self._tickets: set[str] = set()
-        self._response_urls: dict[str, Json] = {}
+        self.response_urls: dict[str, Json] = {}
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -199,133 +183,7 @@ class SlackApp(LocalServer):
         """From now on envelopes go to this URL, and not to sockets."""
         self.http = HttpHub(url, self.signing_secret, self._ack_seconds)
 
-    # ------------------------------------------------------------------------------------------------- what people do
-
-    def say(
-        self, user: str, channel_id: str, text: str, *, thread_ts: str = "", send: bool = True, **more: Any
-    ) -> Json:
-        """A person writes a message; returns it. The app is told as Slack tells it, unless `send` is False."""
-        with self.lock:
-            message = self._write(user, channel_id, text, thread_ts, more)
-            if send:
-                for body in self.bodies_of(channel_id, message):
-                    self.deliver(body)
-            self._changed.notify_all()
-        return message
-
-    def _write(self, user: str, channel_id: str, text: str, thread_ts: str, more: Mapping[str, Any]) -> Json:
-        team = self.workspace.users[user]["team_id"]
-        message: Json = {
-            "type": "message",
-            "user": user,
-            "text": text,
-            "client_msg_id": str(uuid.uuid4()),
-            "team": team,
-        }
-        message["blocks"] = rich_text(text)
-        if team != TEAM:
-            message |= {"user_team": team, "source_team": team}
-        if thread_ts:
-            message["thread_ts"] = thread_ts
-        return self.workspace.add(channel_id, message | more)
-
-    def bodies_of(self, channel_id: str, message: Json) -> list[Json]:
-        """The bodies that Slack sends for a message: its own event, and a mention's where it mentions the bot."""
-        found = self.workspace.channels[channel_id]
-        if BOT_USER not in found["members"]:
-            return []
-        bodies = []
-        if f"<@{BOT_USER}>" in message.get("text", "") and not found["is_im"] and self._told("app_mention"):
-            bodies.append(self._body(mention_event(message, found), found))
-        if self._told(MESSAGE_EVENTS[kind_of(found)]):
-            bodies.append(self._body(message_event(message, found), found))
-        return bodies
-
-    def edit(self, channel_id: str, ts: str, text: str) -> None:
-        """A person changes what they wrote."""
-        with self.lock:
-            message = self.workspace.messages[channel_id][ts]
-            before = dict(message)
-            message |= {"text": text, "edited": {"user": message["user"], "ts": self.workspace.next_ts()}}
-            self._happened("changed", channel_id, {"message": message, "previous_message": before})
-
-    def remove(self, channel_id: str, ts: str) -> None:
-        """A person deletes a message."""
-        with self.lock:
-            message = self.workspace.remove(channel_id, ts)
-            assert message is not None
-            self._happened("deleted", channel_id, message)
-
-    def react(self, user: str, channel_id: str, ts: str, reaction: str, *, removed: bool = False) -> Envelope | None:
-        """A person adds a reaction to a message, or takes it back."""
-        kind = "reaction_removed" if removed else "reaction_added"
-        with self.lock:
-            message = self.workspace.messages[channel_id][ts]
-            if not self._told(kind):
-                return None
-            event = reaction_event(kind, user, reaction, channel_id, message, self.workspace.next_ts())
-            return self.deliver(self._body(event, self.workspace.channels[channel_id]))
-
-    def join(self, user: str, channel_id: str) -> None:
-        """A person joins a channel."""
-        self._moved("member_joined_channel", user, channel_id)
-
-    def leave(self, user: str, channel_id: str) -> None:
-        """A person leaves a channel."""
-        self._moved("member_left_channel", user, channel_id)
-
-    def _moved(self, kind: str, user: str, channel_id: str) -> None:
-        with self.lock:
-            found = self.workspace.channels[channel_id]
-            kept = [one for one in found["members"] if one != user]
-            found["members"] = [*kept, user] if kind == "member_joined_channel" else kept
-            if self._told(kind) and BOT_USER in found["members"]:
-                self.deliver(self._body(membership_event(kind, user, found, self.workspace.next_ts()), found))
-
-    def open_assistant(self, user: str, *, looking_at: str = "") -> tuple[str, str]:
-        """A person opens the assistant pane; returns the channel and the ts of its new thread."""
-        with self.lock:
-            found = self.workspace.direct_with(user)
-            root = {"user": BOT_USER, "bot_id": BOT, "text": "New Assistant Thread", "subtype": "assistant_app_thread"}
-            root = self.workspace.add(found["id"], root)
-            root["thread_ts"] = root["ts"]
-            if self._told("assistant_thread_started"):
-                event = thread_started_event(user, found["id"], root["ts"], looking_at)
-                self.deliver(self._body(event, found))
-        return found["id"], root["ts"]
-
-    def press(self, user: str, channel_id: str, ts: str, action_id: str, value: str = "") -> Envelope:
-        """A person presses a button of a message; of feedback buttons, the one with this value."""
-        with self.lock:
-            message = self.workspace.messages[channel_id][ts]
-            place = self.workspace.channels[channel_id]
-            action = find_action(message, action_id, value)
-            trigger, url = self._trigger(user), self._response_url(user, channel_id)
-            return self.deliver(
-                block_actions(self.workspace.users[user], place, message, action, trigger, url), "interactive"
-            )
-
-    def submit(self, view: Json, values: Mapping[str, Mapping[str, Json]], user: str = "") -> Envelope:
-        """A person sends a modal off that was opened for them; `values` are by block id and action id."""
-        with self.lock:
-            user = user or view["opened_for"]
-            body = view_submission(self.workspace.users[user], view, values, self._trigger(user))
-            return self.deliver(body, "interactive")
-
-    def command(self, user: str, channel_id: str, text: str, *, command: str = "/lore") -> Envelope:
-        """A person types a slash command."""
-        with self.lock:
-            place = self.workspace.channels[channel_id]
-            trigger, url = self._trigger(user), self._response_url(user, channel_id)
-            body = slash_command(self.workspace.users[user], place, command, text, trigger, url)
-            return self.deliver(body, "slash_commands")
-
     # -------------------------------------------------------------------------------------------------- deliveries
-
-    def deliver(self, body: Json, kind: str = "events_api") -> Envelope:
-        """Send a body to the app. The same body again is what Slack's own repeats look like to it."""
-        envelope = Envelope(str(uuid.uuid4()), kind, body, accepts_response=kind != "events_api")
-        return self.http.send(envelope) if self.http else self.sockets.send(envelope)
 
     def settle(self, seconds: float = 10.0) -> bool:
         """Wait until the app acked all, or Slack gave up; False where that does not happen in time."""
@@ -333,8 +191,8 @@ class SlackApp(LocalServer):
 
     def wait(self, condition: Callable[[], Any], seconds: float = 10.0) -> Any:
         """Wait until something is so, and return it; looked at after each call of the app. Raises TimeoutError."""
-        with self._changed:
-            if not (found := self._changed.wait_for(condition, seconds)):
+        with self.changed:
+            if not (found := self.changed.wait_for(condition, seconds)):
                 raise TimeoutError(f"It did not happen within {seconds:g} s. The last calls: {self.calls[-10:]}")
             return found
 
@@ -380,43 +238,15 @@ class SlackApp(LocalServer):
 
     # ------------------------------------------------------------------------------------------------------ inner parts
 
-    def _told(self, event: str) -> bool:
-        return event in self.events and EVENT_SCOPES[event] in self.scopes
-
-    def _body(self, event: Json, found: Json) -> Json:
-        return event_body(event, shared=bool(found.get("is_ext_shared")))
-
-    def _happened(self, what: str, channel_id: str, message: Json) -> None:
-        """Slack tells an app of its own messages too."""
-        found = self.workspace.channels[channel_id]
-        if BOT_USER not in found["members"] or not self._told(MESSAGE_EVENTS[kind_of(found)]):
-            return
-        if what == "added" and "streaming_state" not in message:
-            self.deliver(self._body(message_event(dict(message), found), found))
-        elif what == "changed":
-            self.deliver(self._body(changed_event(message, found, self.workspace.next_ts()), found))
-        elif what == "deleted":
-            self.deliver(self._body(deleted_event(message, found, self.workspace.next_ts()), found))
-
-    def _trigger(self, user: str) -> str:
-        trigger = self.workspace.next_id("trigger.")
-        self.methods.triggers[trigger] = user
-        return trigger
-
-    def _response_url(self, user: str, channel_id: str) -> str:
-        path = f"/response/{self.workspace.next_id('R')}"
-        self._response_urls[path] = {"user": user, "channel": channel_id, "path": path}
-        return f"{self.origin}{path}"
-
     def _respond(self, path: str, body: bytes) -> bytes:
         with self.lock:
-            self.responses.append({**json.loads(body), **self._response_urls.get(path, {"path": path})})
-            self._changed.notify_all()
+            self.responses.append({**json.loads(body), **self.response_urls.get(path, {"path": path})})
+            self.changed.notify_all()
         return b"ok"
 
     def _note(self, call: Call) -> None:
         self.calls.append(call)
-        self._changed.notify_all()
+        self.changed.notify_all()
 
     def _answer(self, method: str, args: Json, authorization: str) -> Json:
         token = authorization.removeprefix("Bearer ") or str(args.pop("token", ""))
