@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from include.lore.errors import RecordsError
 from include.lore.slackbot.incoming import ForgetMe, Greeting, Ignored, Incoming, read_command, read_event
 from include.lore.slackbot.words import Ask, Identity
+from include.lore.sources.slack_payload import is_ts
 
 BOT = Identity("T1", "UBOT", "BBOT", "lore")
 TS, ROOT = "1764500100.000200", "1764500000.000100"
@@ -62,6 +65,35 @@ def asked(given: dict, places: Answered | None = THERE) -> Ask:
     found = read(given, places)
     assert isinstance(found, Ask), found
     return found
+
+
+def nested(depth: int) -> object:
+    value: object = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+ODD = {
+    "null": None,
+    "number": 5,
+    "true": True,
+    "infinite": float("inf"),
+    "list": [{"user": "U1"}],
+    "object": {"id": "U1"},
+    "nested": nested(900),
+    "zero": "C1\0",
+    "surrogate": "C\ud800",
+    "turned around": "\u202eC1",
+    "another sign": "T1:C1",
+    "path": "../C1",
+    "line": "C1\n",
+    "long": "C" * 50_000,
+}
+FIELDS = (
+    "type", "subtype", "channel", "channel_type", "user", "text", "ts", "thread_ts", "team", "user_team", "source_team",
+    "user_profile", "bot_id", "app_id", "bot_profile", "workflow_id", "hidden", "edited", "assistant_thread", "blocks",
+)  # fmt: skip
 
 
 class TestWhereItListens:
@@ -192,6 +224,25 @@ class TestWhatItLeavesAlone:
     @pytest.mark.parametrize("given", [{}, {"event": None}, {"event": []}, {"event": {}}, {"type": "url_verification"}])
     def test_what_is_no_event(self, given: dict) -> None:
         assert isinstance(read(given), Ignored)
+
+    @pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+    @pytest.mark.parametrize("name", [*FIELDS, "event", "authorizations", "api_app_id", "context_enterprise_id"])
+    def test_of_what_is_sent_nothing_is_taken_for_granted(self, name: str, value: object) -> None:
+        text = "<@UBOT> How do I rotate a key?"
+        for given in (body(text), channel(text), mention(text), channel("and then?", thread_ts=ROOT)):
+            event = {**given["event"], name: value} if name in FIELDS else given["event"]
+            found = read({**given, "event": event} if name in FIELDS else {**given, name: value})
+            if isinstance(found, Ask):
+                assert re.fullmatch(r"T1:[CD]1:[0-9.]+", found.key) and re.fullmatch("U[0-9]", found.user)
+                assert is_ts(found.thread_ts) and len(found.text) <= 20_000
+
+    @pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+    @pytest.mark.parametrize("name", ["command", "trigger_id", "team_id", "user_id", "channel_id", "text"])
+    def test_nor_of_a_command(self, name: str, value: object) -> None:
+        known = {"command": "/lore", "trigger_id": "9.8.abc", "team_id": "T1", "user_id": "U1", "channel_id": "C1"}
+        found = read_command({**known, "text": "How?", name: value}, BOT)
+        if isinstance(found, Ask):
+            assert (found.key, found.user, found.channel) == ("T1:command:9.8.abc", "U1", "C1")
 
     def test_an_outage_of_an_hour_loses_no_question_and_a_longer_one_is_over(self) -> None:
         assert isinstance(read(body(), now=NOW + 3500), Ask)

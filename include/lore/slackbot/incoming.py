@@ -5,6 +5,7 @@ Nothing here asks Slack anything, so that it is done before Slack is told that t
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +26,10 @@ SAID = frozenset({"", "file_share", "thread_broadcast"})
 """Subtypes in which a person asks something. All others are edits, deletions, joins, topics, bots and the like."""
 SLACKBOT = "USLACKBOT"
 ROOMS: Mapping[str, Room] = {"channel": "channel", "group": "channel", "mpim": "group", "im": "direct"}
+_ID = re.compile("[A-Z0-9]{1,40}")
+_TRIGGER = re.compile(r"[A-Za-z0-9._-]{1,120}")
+"""What names a message is stored and compared: nothing else than Slack's own ids is taken for one."""
+
 FORGET = frozenset({"forget me", "forget me please"})
 
 
@@ -82,7 +87,7 @@ def read_event(
 def read_command(body: Mapping[str, Any], identity: Identity) -> Incoming:
     """What a slash command asks. Its answer is for the asker alone, wherever it was typed."""
     trigger, channel, user = (as_text(body.get(name)) for name in ("trigger_id", "channel_id", "user_id"))
-    if not (trigger and channel and user):
+    if not (_TRIGGER.fullmatch(trigger) and _is_id(channel) and _is_id(user)):
         return Ignored("it is no slash command")
     team = as_text(body.get("team_id")) or identity.team
     ask = Ask(
@@ -110,7 +115,7 @@ def _no_question(event: Payload) -> str:
         return "it is hidden"
     if event.get("edited"):
         return "it was edited"
-    if not is_ts(event.get("ts")) or not as_text(event.get("channel")):
+    if not is_ts(event.get("ts")) or not _is_id(event.get("channel")):
         return "it names no message"
     return ""
 
@@ -124,9 +129,13 @@ def _no_person(event: Payload, identity: Identity, app: str) -> str:
         return "the bot wrote it itself"
     if bot or apps or profile or event.get("subtype") == "bot_message" or event.get("workflow_id"):
         return "a bot or a workflow wrote it"
-    if not user or user == SLACKBOT:
+    if not _is_id(user) or user == SLACKBOT:
         return "nobody wrote it"
     return ""
+
+
+def _is_id(value: object) -> bool:
+    return _ID.fullmatch(as_text(value)) is not None
 
 
 def _room(event: Payload) -> Room:
