@@ -7,6 +7,7 @@ import logging
 import socket
 from contextlib import suppress
 from functools import partial
+from threading import Event
 from typing import Any, cast
 
 from slack_bolt import App
@@ -21,6 +22,7 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 
 from include.lore.slackbot.api_call import Caller
 from include.lore.slackbot.api_errors import level
+from include.lore.slackbot.pace import Bucket
 from include.lore.slackbot.words import SlackError
 from include.lore.sources.payload import as_text
 
@@ -32,17 +34,21 @@ PING_SECONDS = 5.0
 """How often the connection is looked at, and one that was lost is replaced."""
 THREADS = 16
 BUFFER_BYTES = 64 * 1024
+RENEWALS_A_MINUTE, RENEWALS_AT_ONCE = 6, 5
+"""Slack ends a connection every few hours. Where each new one ends at once, asking for the next is held back."""
+LOOK_SECONDS = 0.5
 
 
 class SocketTransport:
     """Connects, and stays connected until it is closed. What is not acknowledged comes again, on any connection.
 
-    `caller` has the app-level token. A connection that ends or is lost is replaced at the latest after `ping` seconds.
+    `caller` has the app-level token. A connection that ends or is lost is replaced at the latest after `ping` seconds,
+    unless that happens so often that `renewals` is empty.
     """
 
-    def __init__(self, app: App, caller: Caller, *, ping: float = PING_SECONDS) -> None:
+    def __init__(self, app: App, caller: Caller, *, ping: float = PING_SECONDS, renewals: Bucket | None = None) -> None:
         self._app = app
-        self._client = _Client(caller, ping)
+        self._client = _Client(caller, ping, renewals or Bucket(RENEWALS_A_MINUTE, RENEWALS_AT_ONCE))
         self._client.message_listeners.append(_greeted)
         self._client.socket_mode_request_listeners.append(self._handle)
 
@@ -71,8 +77,11 @@ class SocketTransport:
 class _Client(SocketModeClient):
     """slack_sdk's client, with our way to call Slack, and quiet: its own lines hold whole messages."""
 
-    def __init__(self, caller: Caller, ping: float) -> None:
+    def __init__(self, caller: Caller, ping: float, renewals: Bucket) -> None:
         self._caller = caller
+        self._renewals = renewals
+        self._ended = Event()
+        self._failing = False
         super().__init__(
             app_token="",
             logger=logging.Logger("lore.slackbot.socket", level=logging.CRITICAL + 1),
@@ -90,9 +99,18 @@ class _Client(SocketModeClient):
         """Open a connection, and close the one before once it is there."""
         super().connect()
         session = self.current_session
-        if session is not None and session.sock is not None:
+        if session is None or session.sock is None:
+            self._complain()
+        else:
+            self._failing = False
             session.sock = cast(Any, _EndingSocket(session.sock))
             cast(Any, session).close = partial(_hang_up, session)
+
+    def _complain(self) -> None:
+        """Slack gave an address that nobody answers at: a proxy may allow its API and no websockets."""
+        if not self._failing:
+            log.warning("Slack's websocket cannot be connected to; it is tried again.")
+        self._failing = True
 
     def _run_current_session(self) -> None:
         """Receive until the connection ends, and replace it at once: the monitor would do so some seconds later."""
@@ -103,6 +121,11 @@ class _Client(SocketModeClient):
 
     def connect_to_new_endpoint(self, force: bool = False) -> None:
         """Replace a connection that ended, or is about to."""
+        if self.is_connected() and not force:
+            return  # another thread was faster
+        while not self._renewals.take():
+            if self._ended.wait(LOOK_SECONDS):
+                return
         log.info("The connection to Slack is renewed.")
         try:
             super().connect_to_new_endpoint(force)
@@ -113,6 +136,7 @@ class _Client(SocketModeClient):
         """End it, and all threads."""
         self.closed = True
         self.auto_reconnect_enabled = False
+        self._ended.set()
         self.message_queue.put(None)  # nobody has to wait for another message
         super().close()
 
