@@ -168,11 +168,12 @@ def _check_events(checkup: _Checkup, identity: list[Reply]) -> Iterator[Finding]
     page = f"https://api.slack.com/apps/{app}" if app else "https://api.slack.com/apps"
     token = secret(checkup.settings.slack_config_token)
     if not token:
+        there = f"{page}/event-subscriptions" if app else f"the app's page Event Subscriptions, from {page}"
         yield Finding(
             "slack events",
             "skipped",
             "not checked: Slack shows the events of an app to no bot token",
-            f"Look at {page}/event-subscriptions: it should list {', '.join(checkup.manifest.events)}. Or set "
+            f"Look at {there}: it should list {', '.join(checkup.manifest.events)}. Or set "
             "LORE_SLACK_CONFIG_TOKEN for twelve hours to a configuration token from https://api.slack.com/apps.",
         )
         return
