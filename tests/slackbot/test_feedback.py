@@ -58,8 +58,19 @@ def make_bot(slack: FakeSlack, records: Records, *, channel: str = "CMAINT", tra
         if waiting:
             waiting.pop(0)()
 
+    def asker_of(answer_id: str) -> str:
+        return records.get(answer_id).answer.question.asker
+
     feedback = Feedback(
-        slack, places, opinions, maintainers, me=BOT, flush=flushes.append, pause=pause, clock=lambda: START
+        slack,
+        places,
+        opinions,
+        maintainers,
+        me=BOT,
+        asker_of=asker_of,
+        flush=flushes.append,
+        pause=pause,
+        clock=lambda: START,
     )
     return Bot(slack, records, feedback, flushes, waiting)
 
@@ -87,7 +98,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Records.open(f"sqlite:///{file}", redact) as records:
         question = Question("Where is <!channel> *the* key, hunter2?", asker="slack:T1:U1", surface="slack")
         records.add(full_answer(ANSWER, asker="slack:T1:U1", question=question))
-        for channel in ("C1", "CPRIV", "D1"):
+        for channel in ("C1", "CPRIV", "D1", "CGONE"):
             Places(records.engine).keep(
                 "T1", channel, TS, thread_ts="1764500000.000100", answer_id=ANSWER, asker="slack:T1:U1"
             )
@@ -213,7 +224,9 @@ def test_an_expired_trigger_does_not_lose_the_opinion(bot: Bot) -> None:
 
 def test_an_answer_that_is_still_being_written_is_waited_for(bot: Bot) -> None:
     bot.while_waiting += [lambda: None, lambda: bot.records.add(full_answer("b" * 32))]
-    bot.feedback.on_button(press(button("positive", "b" * 32)))
+    keep = partial(Places(bot.records.engine).keep, "T1", "CNEW", TS, thread_ts="1.0", asker="slack:T1:U1")
+    keep(answer_id="b" * 32)
+    bot.feedback.on_button(press(button("positive", "b" * 32), channel="CNEW"))
     assert bot.opinions("b" * 32) == [("slack:T1:U1", True, "")]
     assert len(bot.flushes) == 2
 
@@ -362,8 +375,44 @@ def test_a_reason_that_overtakes_its_press_is_kept(bot: Bot) -> None:
     assert bot.opinions() == [("slack:T1:U1", False, "It is old.")]
 
 
+def carried(**changes: object) -> str:
+    """What the modal of U1's press brings back, changed."""
+    whole = {"answer_id": ANSWER, "channel": "C1", "ts": TS, "voice": "button", "at": START, **changes}
+    return json.dumps(whole)
+
+
+ELSEWHERE = {
+    "an answer of another channel": {"answer_id": "c" * 32},
+    "another channel": {"channel": "CPUBLIC"},
+    "another message": {"ts": "1764500001.000101"},
+    "no message, by somebody who did not ask": {"ts": ""},
+    "what begins an id": {"answer_id": ANSWER[:8]},
+}
+
+
+@pytest.mark.parametrize("changes", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_nobody_judges_or_is_told_of_an_answer_by_its_id_alone(bot: Bot, changes: dict[str, str]) -> None:
+    secret = Question("When is WOMBAT launched?", asker="slack:T1:U7", surface="slack", audiences=("slack:CB",))
+    bot.records.add(full_answer("c" * 32, asker="slack:T1:U7", question=secret))
+    bot.slack.add_channel("CPUBLIC", members=("U2",))
+    about = json.loads(carried(**changes))
+    forged = press(f"unhelpful:{about['answer_id']}", "U2", channel=about["channel"])
+    forged["container"] |= {"message_ts": about["ts"], "is_ephemeral": not about["ts"]}
+    bot.feedback.on_button(forged)
+    view = {"callback_id": REASON, "private_metadata": carried(**changes)}
+    bot.feedback.on_reason(submission(view, "It is old.", "U2"))
+    assert bot.opinions() == bot.opinions("c" * 32) == []
+    assert bot.told() == []
+
+
+def test_who_asked_may_judge_where_no_place_is_kept(bot: Bot) -> None:
+    bot.feedback.on_button(press(button("negative"), channel="DWHISPERED"))
+    assert bot.opinions() == [("slack:T1:U1", False, "")]
+
+
 def test_a_modal_that_is_not_ours_is_left_alone(bot: Bot) -> None:
-    for metadata in ("", "{", "[]", "null", '{"answer_id": "x"}', json.dumps({"at": "never"})):
+    endless = carried(at=float("inf")), carried(at=float("nan")), "[" * 3_000, '{"a":' * 1_000
+    for metadata in ("", "{", "[]", "null", '{"answer_id": "x"}', json.dumps({"at": "never"}), *endless):
         bot.feedback.on_reason(submission({"callback_id": REASON, "private_metadata": metadata}, "Why not?"))
     assert bot.opinions() == []
 
@@ -395,6 +444,11 @@ def test_the_maintainers_are_told_once_and_the_reason_follows(bot: Bot) -> None:
     assert texts(second["blocks"]) == [link, " did not help.", question, "Reason:", reason, command]
     assert reason not in second["text"]
     assert second["ts"] == first["ts"]
+
+
+def test_nothing_that_people_type_is_hidden_from_the_maintainers(bot: Bot) -> None:
+    with_reason(bot, "It is \u202edlo\u202c and\u200b \U000e0041long")
+    assert "It is dlo and long" in texts(bot.told()[0]["blocks"])
 
 
 def test_the_maintainers_are_told_of_a_changed_mind(bot: Bot) -> None:

@@ -128,7 +128,11 @@ def _feedback(
     maintainers = Maintainers(
         slack, opinions, records.get, channel=settings.slack_feedback_channel, trace_url=settings.slack_trace_url
     )
-    return Feedback(slack, places, opinions, maintainers, me=identity, flush=recorder.flush)
+
+    def asker_of(answer_id: str) -> str:
+        return records.get(answer_id).answer.question.asker
+
+    return Feedback(slack, places, opinions, maintainers, me=identity, asker_of=asker_of, flush=recorder.flush)
 
 
 def _doors(intake: Intake, feedback: Feedback, audiences: Audiences) -> Doors:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from include.lore.errors import LoreError
+from include.lore.errors import ConfigurationError, LoreError
 from include.lore.records.opinions import Standing, Word
 from include.lore.slackbot.feedback_bodies import Reaction, read_press, read_reaction, read_reason, read_why
 from include.lore.slackbot.feedback_views import (
@@ -54,7 +54,8 @@ class Hearing(Protocol):
 class Feedback:
     """Handlers for what people do with the bot's answers; each may be called by several threads.
 
-    `me` is the bot, `flush` lets its own answers be written, and `pause` waits for so many seconds.
+    `me` is the bot, `asker_of` tells who asked for an answer (ConfigurationError where there is none), `flush` lets the
+    bot's own answers be written, and `pause` waits for so many seconds.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Feedback:
         maintainers: Maintainers,
         *,
         me: Identity,
+        asker_of: Callable[[str], str],
         flush: Callable[[float], object],
         pause: Callable[[float], object] = time.sleep,
         clock: Callable[[], float] = time.time,
@@ -74,6 +76,7 @@ class Feedback:
         self._opinions = opinions
         self._maintainers = maintainers
         self._me = me
+        self._asker_of = asker_of
         self._flush = flush
         self._pause = pause
         self._clock = clock
@@ -128,7 +131,7 @@ class Feedback:
         try:
             standing = self._heard(matter, word)
             if standing is None:
-                log.warning("An opinion was not kept: there is no answer %s in the records.", matter.answer_id)
+                log.warning("An opinion was not kept: there is no answer %s there in the records.", matter.answer_id)
                 return None
             self._maintainers.tell(matter, standing)
         except LoreError as error:
@@ -140,14 +143,28 @@ class Feedback:
         """What the person thinks now. Answers are written by a queue, here or in another process, so a new one may
         not be there yet.
         """
-        standing = self._opinions.hear(matter.answer_id, matter.asker, word)
+        standing = self._hear(matter, word)
         for seconds in WAITS:
             if standing is not None:
                 break
             self._flush(seconds)
             self._pause(seconds)
-            standing = self._opinions.hear(matter.answer_id, matter.asker, word)
+            standing = self._hear(matter, word)
         return standing
+
+    def _hear(self, matter: Matter, word: Word) -> Standing | None:
+        return self._opinions.hear(matter.answer_id, matter.asker, word) if self._is_seen(matter) else None
+
+    def _is_seen(self, matter: Matter) -> bool:
+        """Whether the person saw that answer, there or because they asked: an id that came back from Slack is no proof,
+        and may be of an answer to others.
+        """
+        if matter.ts and self._places.answer_at(self._me.team, matter.channel, matter.ts) == matter.answer_id:
+            return True
+        try:
+            return self._asker_of(matter.answer_id) == matter.asker
+        except ConfigurationError:
+            return False
 
     def _open_modal(self, trigger: str, judgement: Judgement) -> None:
         try:

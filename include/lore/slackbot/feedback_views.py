@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -30,6 +31,7 @@ REASON = "lore_feedback_reason"
 INPUT = "reason"
 """Block id and action id of its text."""
 MAX_REASON = 1_000
+MAX_VOICE = 100
 
 _VERDICTS = {"helpful": True, "unhelpful": False}
 
@@ -57,9 +59,10 @@ class Judgement:
             values = json.loads(text)
             names = ("answer_id", "channel", "ts", "voice")
             answer_id, channel, ts, voice = (str(values[name]) for name in names)
-            return Judgement(answer_id, channel, ts, voice, float(values["at"]))
-        except (ValueError, TypeError, KeyError):
+            at = float(values["at"])
+        except (ValueError, TypeError, KeyError, RecursionError):
             return None
+        return Judgement(answer_id, channel, ts, voice[:MAX_VOICE], at) if math.isfinite(at) else None
 
 
 def feedback_blocks(answer_id: str) -> Sequence[Block]:

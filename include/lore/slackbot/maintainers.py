@@ -14,6 +14,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from include.lore.errors import LoreError
+from include.lore.query.visible import UNSEEN
 from include.lore.records.entries import Record
 from include.lore.records.opinions import Standing, Told
 from include.lore.slackbot.api_errors import level
@@ -159,7 +160,7 @@ def _quote(text: str) -> Block:
 
 
 def _text(text: str) -> Block:
-    return {"type": "text", "text": text}
+    return {"type": "text", "text": text.translate(UNSEEN)}
 
 
 def _link(url: str, text: str) -> Block:
