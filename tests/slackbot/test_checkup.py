@@ -179,7 +179,7 @@ def test_without_a_configuration_token_it_is_said_what_was_not_checked() -> None
 
 def test_where_the_app_is_not_known_the_page_to_look_at_is_still_named() -> None:
     with AppServer() as slack:
-        finding = check(slack, slack_token=None, slack_config_token=None)["slack events"]
+        finding = check(slack, slack_token=None, slack_app_token=None, slack_config_token=None)["slack events"]
     assert "Event Subscriptions, from https://api.slack.com/apps:" in finding.remedy
 
 
