@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from include.lore.slackbot.render.characters import Characters
 from include.lore.slackbot.render.code import Fence
 from include.lore.slackbot.render.emphasis import Emphasis
+from include.lore.slackbot.render.heads import Head, read_head
 from include.lore.slackbot.render.prose import Prose, Start, safe_line
 from include.lore.slackbot.render.tables import MOST_COLUMNS, cells, is_delimiter
 from include.lore.slackbot.render.units import Rank, Unit
@@ -23,28 +24,12 @@ __all__ = ["Lines"]
 LONGEST_HEADING = 150
 """Of a header in Slack, as characters."""
 LONGEST_ROW = 1_500
-DEEPEST_QUOTE = 5
 DEEPEST_INDENT = 32
 
-_HEAD = re.compile(
-    r"(?P<quote>(?:[ ]{0,3}>[ ]?)*)(?P<indent>[ \t]*)"
-    r"(?P<items>(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,8}(?=\S)){0,9})(?P<rest>.*)",
-    re.DOTALL,
-)
 _BREAK = re.compile(r"\s{0,3}([-*_])(?:[ \t]*\1){2,}\s*$")
 _HEADING = re.compile(r"(?P<marks>#{1,6})[ \t]+(?P<text>.*?)(?:[ \t]+#+)?\s*$")
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-+)\s*$")
 _MAY_BE_A_MARK = re.compile(r"[-+*_=~`:|#\d.)>\s\[\]!<&\\]*$|[|#]|`{3}|~{3}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """What a line begins with: quotation signs, indentation, list markers; and the rest of it."""
-
-    quote: str
-    indent: int
-    items: str
-    rest: str
 
 
 class Lines:
@@ -96,7 +81,7 @@ class Lines:
         """A line that is not whole yet: its words may leave once it is certain that it is prose."""
         if self._prose is None:
             self._line += text
-            head = _head(self._line)
+            head = read_head(self._line)
             if self._fence or self._table is not None or _MAY_BE_A_MARK.match(head.rest):
                 return
             text, self._line = head.rest, ""
@@ -115,7 +100,7 @@ class Lines:
         if self._fence:
             yield from self._code(line, self._fence)
             return
-        head = _head(line)
+        head = read_head(line)
         if not head.rest.strip():
             self._blank(head.quote.rstrip())
             return
@@ -154,7 +139,7 @@ class Lines:
             return Rank.GLUED
         return min(rank, Rank.LINE) if rank < Rank.SECTION and self._above.rstrip("*_ ").endswith((":", "：")) else rank
 
-    def _opened(self, head: _Head) -> Prose:
+    def _opened(self, head: Head) -> Prose:
         """The prose of a line that begins so."""
         gap = bool(self._gap)
         if head.items or head.quote or gap:
@@ -177,7 +162,7 @@ class Lines:
         self._above, self._after_heading, self._table = "", False, None
         return Prose(start, self._emphasis)
 
-    def _indented(self, head: _Head, gap: bool) -> int:
+    def _indented(self, head: Head, gap: bool) -> int:
         """By how much a line is indented, so that nobody takes it for code."""
         if head.quote != self._quote or (head.indent == 0 and gap and not head.items):
             self._content = 0
@@ -194,7 +179,7 @@ class Lines:
         self._after_heading, self._started = heading, True
         yield unit
 
-    def _heading(self, head: _Head, marks: str, text: str) -> Iterator[Unit]:
+    def _heading(self, head: Head, marks: str, text: str) -> Iterator[Unit]:
         safe = safe_line(text)
         rank = Rank.GLUED if self._after_heading else Rank.SECTION
         if 0 < len(text) <= LONGEST_HEADING and safe:
@@ -206,7 +191,7 @@ class Lines:
 
     # ------------------------------------------------------------------------------------------------ code and tables
 
-    def _open(self, fence: Fence, head: _Head) -> Iterator[Unit]:
+    def _open(self, fence: Fence, head: Head) -> Iterator[Unit]:
         gap = bool(self._gap)
         if head.items:  # the item stays, below an empty line: a bare sign would underline what is above it
             marker = head.quote + " " * self._indented(head, gap) + head.items.rstrip()
@@ -261,10 +246,3 @@ class Lines:
         else:
             self._emphasis.reset()
             yield from Prose(Start(space="\n", rank=rank), self._emphasis).feed(line.strip(), whole=True)
-
-
-def _head(line: str) -> _Head:
-    match = _HEAD.match(line)
-    assert match  # noqa: S101  every part of the pattern may be empty
-    quote = "> " * min(match["quote"].count(">"), DEEPEST_QUOTE)
-    return _Head(quote, len(match["indent"].expandtabs(4)), match["items"].expandtabs(4), match["rest"])
