@@ -17,6 +17,7 @@ from include.lore.query.visible import UNSEEN
 from include.lore.slackbot.render.characters import JOINER, guard_code, is_calling, pieces
 from include.lore.slackbot.render.emphasis import Emphasis
 from include.lore.slackbot.render.links import LONGEST_LINK, closing_bracket, safe_address
+from include.lore.slackbot.render.tokens import STOPS, TOKEN, certain
 from include.lore.slackbot.render.units import Rank, Unit
 
 __all__ = ["Prose", "Start", "safe_line"]
@@ -28,27 +29,7 @@ LONGEST_CODE = 20_000
 LONGEST_UNIT = 300
 LONGEST_WORD = 200
 
-_STOPS = "。！？，、；："
-_TOKEN = re.compile(
-    rf"""
-    (?P<space> \s+ )
-  | (?P<escape> \\[!-/:-@\[-`{{-~] )
-  | (?P<ticks> `+ )
-  | (?P<autolink> <(?:https?://|mailto:)[^\s<>|]*> )
-  | (?P<reference> &(?:\#\d{{1,7}}|\#x[0-9a-f]{{1,6}}|[a-z][a-z0-9]{{1,31}}); )
-  | (?P<bracket> !?\[ )
-  | (?P<close> \] )
-  | (?P<address> https?://[^\s<>"`|\\^{{}}\[\]{_STOPS}]+ )
-  | (?P<at> [@＠﹫] )
-  | (?P<less> < )
-  | (?P<emphasis> \*+ | _+ | ~+ )
-  | (?P<stop> [{_STOPS}] )
-  | (?P<word> (?:(?!https?://)[^\s\\`<&!\[\]@＠﹫*_~{_STOPS}])+ | . )
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_WHERE_WORDS_END = re.compile(rf"[{_STOPS}]|\s(?=\S)|\s+$")
-_SENTENCE_END = re.compile(rf"[.!?;{_STOPS[:3]}](?:[\"'”’)*_~`]|\s?\[\d+\])*$")
+_SENTENCE_END = re.compile(rf"[.!?;{STOPS[:3]}](?:[\"'”’)*_~`]|\s?\[\d+\])*$")
 _LIKE_A_MARK = re.compile(r"(?:[-+*=#|~]+|\d{1,9}[.)])$|[>|]")
 _TICKS = re.compile(r"`{2,}")
 
@@ -86,9 +67,9 @@ class Prose:
         self._rest += text
         if whole:
             self._rest = self._rest.rstrip()
-        end = len(self._rest) if whole else self._certain()
+        end = len(self._rest) if whole else certain(self._rest)
         position = 0
-        while position < end and (token := _TOKEN.match(self._rest, position, end)):
+        while position < end and (token := TOKEN.match(self._rest, position, end)):
             following = self._read(token, end, whole)
             if following is None:
                 break
@@ -99,13 +80,6 @@ class Prose:
             self._flush()
         units, self._units = self._units, []
         return iter(units)
-
-    def _certain(self) -> int:
-        """Up to where the words are whole: the last space that a word ends at, or a stop of a script without spaces."""
-        end = 0
-        for match in _WHERE_WORDS_END.finditer(self._rest):
-            end = match.end() if match[0] in _STOPS else match.start()
-        return end
 
     def _read(self, token: re.Match[str], end: int, whole: bool) -> int | None:
         """Take a token in; returns where the next one starts, None where what follows decides what this one is."""
