@@ -24,7 +24,7 @@ with Records.open(url, str) as records, ThreadPoolExecutor(8) as pool:
     claims = Claims(records.engine)
     keys = [f"event-{number}" for number in range(100) for _ in range(3)]
     sys.stdin.readline()  # both begin at once
-    for key, got in zip(keys, pool.map(lambda key: claims.claim(key, owner, 60), keys)):
+    for key, got in zip(keys, pool.map(lambda key: claims.take(key, owner, 60), keys)):
         if got:
             print(key)
 """
@@ -54,22 +54,22 @@ def claims(records: Records, clock: Clock) -> Claims:
 
 
 def test_one_gets_it(claims: Claims) -> None:
-    assert claims.claim("event", "a", 60)
-    assert not claims.claim("event", "b", 60)
-    assert not claims.claim("event", "a", 60)  # delivered to the same process again
-    assert claims.claim("another", "b", 60)
+    assert claims.take("event", "a", 60)
+    assert not claims.take("event", "b", 60)
+    assert not claims.take("event", "a", 60)  # delivered to the same process again
+    assert claims.take("another", "b", 60)
 
 
 def test_after_the_lease_another_takes_it_over(claims: Claims, clock: Clock) -> None:
-    assert claims.claim("event", "a", 60, {"channel": "C1"})
+    assert claims.take("event", "a", 60, {"channel": "C1"})
     clock.forward(59)
     assert claims.expired() == []
-    assert not claims.claim("event", "b", 60)
+    assert not claims.take("event", "b", 60)
     clock.forward(1)
     [claim] = claims.expired()
     assert (claim.key, claim.owner, claim.attempts, claim.data) == ("event", "a", 1, {"channel": "C1"})
-    assert claims.claim("event", "b", 60)
-    assert not claims.claim("event", "c", 60)
+    assert claims.take("event", "b", 60)
+    assert not claims.take("event", "c", 60)
     assert claims.expired() == []
     assert not claims.extend("event", "a", 60)
     assert not claims.finish("event", "a")
@@ -77,9 +77,9 @@ def test_after_the_lease_another_takes_it_over(claims: Claims, clock: Clock) -> 
 
 
 def test_what_is_left_for_the_next_stays(claims: Claims, clock: Clock) -> None:
-    claims.claim("event", "a", 60, {"channel": "C1"})
+    claims.take("event", "a", 60, {"channel": "C1"})
     clock.forward(61)
-    claims.claim("event", "b", 60, {"channel": "C2"})
+    claims.take("event", "b", 60, {"channel": "C2"})
     clock.forward(61)
     [claim] = claims.expired()
     assert (claim.owner, claim.attempts, claim.data) == ("b", 2, {"channel": "C1"})
@@ -97,12 +97,12 @@ def test_whoever_takes_it_over_gets_what_was_noted_last(claims: Claims, clock: C
 
 
 def test_only_the_owner_can_note_something(claims: Claims, clock: Clock) -> None:
-    claims.claim("event", "a", 60, {"state": "taken"})
+    claims.take("event", "a", 60, {"state": "taken"})
     assert not claims.note("event", "b", {"state": "started"})
     assert not claims.note("unknown", "a", {"state": "started"})
     clock.forward(61)
     assert claims.note("event", "a", {"more": 1})  # nobody has taken it over yet
-    claims.claim("event", "b", 60)
+    claims.take("event", "b", 60)
     assert not claims.note("event", "a", {"state": "started"})
     assert claims.finish("event", "b")
     assert not claims.note("event", "b", {"state": "started"})
@@ -111,7 +111,7 @@ def test_only_the_owner_can_note_something(claims: Claims, clock: Clock) -> None
 
 def test_events_are_found_by_what_was_noted(claims: Claims) -> None:
     for key, ts in (("a", "1.0"), ("b", "2.0"), ("c", "1.0")):
-        claims.claim(key, "x", 60, {"ts": ts})
+        claims.take(key, "x", 60, {"ts": ts})
     claims.finish("c", "x")
     assert [claim.key for claim in claims.noted("ts", "1.0")] == ["a", "c"]
     assert claims.noted("ts", "3.0") == []
@@ -119,7 +119,7 @@ def test_events_are_found_by_what_was_noted(claims: Claims) -> None:
 
 
 def test_notes_of_several_threads_are_all_kept(claims: Claims) -> None:
-    claims.claim("event", "a", 60)
+    claims.take("event", "a", 60)
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(lambda number: claims.note("event", "a", {f"n{number}": number}), range(40)))
     [claim] = claims.noted("n0", "0")
@@ -138,8 +138,8 @@ def test_only_what_is_unknown_is_taken_first(claims: Claims, clock: Clock) -> No
 
 def test_many_leases_are_extended_at_once(claims: Claims, clock: Clock) -> None:
     for key in ("mine", "lost", "finished", "x" * 1_000):
-        claims.claim(key, "a", 60)
-    claims.claim("theirs", "b", 600)
+        claims.take(key, "a", 60)
+    claims.take("theirs", "b", 600)
     claims.finish("finished", "a")
     clock.forward(50)
     keys = ["mine", "theirs", "finished", "unknown", "x" * 1_000]
@@ -150,52 +150,52 @@ def test_many_leases_are_extended_at_once(claims: Claims, clock: Clock) -> None:
 
 
 def test_a_lease_can_be_extended(claims: Claims, clock: Clock) -> None:
-    claims.claim("event", "a", 60)
+    claims.take("event", "a", 60)
     clock.forward(50)
     assert claims.extend("event", "a", 60)
     clock.forward(50)
-    assert not claims.claim("event", "b", 60)
+    assert not claims.take("event", "b", 60)
 
 
 def test_what_is_finished_is_never_given_again(claims: Claims, clock: Clock) -> None:
-    claims.claim("event", "a", 60)
+    claims.take("event", "a", 60)
     assert claims.finish("event", "a")
     assert not claims.finish("event", "a")
     clock.forward(3600)
     assert claims.expired() == []
-    assert not claims.claim("event", "b", 60)
+    assert not claims.take("event", "b", 60)
 
 
 def test_what_is_released_can_be_claimed_at_once(claims: Claims) -> None:
-    claims.claim("event", "a", 60)
+    claims.take("event", "a", 60)
     assert claims.release("event", "a")
     assert [claim.key for claim in claims.expired()] == ["event"]
-    assert claims.claim("event", "b", 60)
+    assert claims.take("event", "b", 60)
     assert not claims.release("event", "a")
 
 
 def test_the_longest_expired_come_first(claims: Claims, clock: Clock) -> None:
     for seconds in (30, 10, 20):
-        claims.claim(f"event-{seconds}", "a", seconds)
+        claims.take(f"event-{seconds}", "a", seconds)
     clock.forward(60)
     assert [claim.key for claim in claims.expired(limit=2)] == ["event-10", "event-20"]
 
 
 def test_old_events_are_forgotten(claims: Claims, clock: Clock) -> None:
-    claims.claim("finished", "a", 60)
+    claims.take("finished", "a", 60)
     claims.finish("finished", "a")
     clock.forward(8 * 24 * 3600)
-    claims.claim("new", "a", 60)
+    claims.take("new", "a", 60)
     assert claims.prune() == 1
-    assert not claims.claim("new", "b", 60)
-    assert claims.claim("finished", "b", 60)
+    assert not claims.take("new", "b", 60)
+    assert claims.take("finished", "b", 60)
 
 
 @pytest.mark.parametrize("key", ["x" * 10_000, "NUL \x00", "\ud800", "'; DROP TABLE lore_claims; --", ""])
 def test_any_text_is_a_key(claims: Claims, key: str) -> None:
-    assert claims.claim(key, key, 60)
-    assert not claims.claim(key, "b", 60)
-    assert claims.claim(f"{key}!", "b", 60)
+    assert claims.take(key, key, 60)
+    assert not claims.take(key, "b", 60)
+    assert claims.take(f"{key}!", "b", 60)
     assert claims.finish(key, key)
 
 
@@ -203,7 +203,7 @@ def test_of_eight_threads_one_gets_each(claims: Claims) -> None:
     keys = [f"event-{number}" for number in range(50)]
     with ThreadPoolExecutor(8) as pool:
         got = pool.map(
-            lambda job: (job[0], claims.claim(job[0], job[1], 60)), [(key, f"{n}") for key in keys for n in range(8)]
+            lambda job: (job[0], claims.take(job[0], job[1], 60)), [(key, f"{n}") for key in keys for n in range(8)]
         )
         assert Counter(key for key, success in got if success) == Counter(keys)
 
@@ -211,11 +211,11 @@ def test_of_eight_threads_one_gets_each(claims: Claims) -> None:
 def test_of_eight_threads_one_takes_over_each(claims: Claims, clock: Clock) -> None:
     keys = [f"event-{number}" for number in range(50)]
     for key in keys:
-        claims.claim(key, "dead", 60)
+        claims.take(key, "dead", 60)
     clock.forward(61)
     with ThreadPoolExecutor(8) as pool:
         got = pool.map(
-            lambda job: (job[0], claims.claim(job[0], job[1], 60)), [(key, f"{n}") for key in keys for n in range(8)]
+            lambda job: (job[0], claims.take(job[0], job[1], 60)), [(key, f"{n}") for key in keys for n in range(8)]
         )
         assert Counter(key for key, success in got if success) == Counter(keys)
 

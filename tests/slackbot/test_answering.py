@@ -52,7 +52,7 @@ class Stage:
 
     def is_finished(self, hold: Hold) -> bool:
         self.clock.forward(1_000)
-        return self.claims.expired() == [] and not self.claims.claim(hold.ask.key, "b", 30)
+        return self.claims.expired() == [] and not self.claims.take(hold.ask.key, "b", 30)
 
 
 def fails(error: Exception, piece: int = 0) -> Scripted:

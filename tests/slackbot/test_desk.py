@@ -83,7 +83,7 @@ class House:
             reception.desk.stop()
 
     def is_finished(self, key: str) -> bool:
-        return not self.claims.claim(key, "other", 60) and all(claim.key != key for claim in self.claims.expired())
+        return not self.claims.take(key, "other", 60) and all(claim.key != key for claim in self.claims.expired())
 
     def statuses(self, thread: str) -> list[str]:
         return [status for _, thread_ts, status in self.slack.statuses if thread_ts == thread]

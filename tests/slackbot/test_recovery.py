@@ -144,7 +144,7 @@ class World:
     def assert_finished(self, ask: Ask) -> None:
         self.clock.forward(1_000)
         assert self.claims.expired() == []
-        assert not self.claims.claim(ask.key, "another", 30)
+        assert not self.claims.take(ask.key, "another", 30)
 
 
 @pytest.fixture

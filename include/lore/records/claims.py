@@ -56,16 +56,12 @@ class Claims:
         with explained("written"), self._engine.begin() as connection:
             return connection.execute(new.returning(claims.c.key)).first() is not None
 
-    def claim(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> bool:
-        """Take an event for so many seconds: True for one caller only, until it is released or its lease ends.
-
-        False where somebody holds it, the same owner too, and where it is finished. `data` (JSON values) is kept from
-        the first claim on.
-        """
-        return self.take(key, owner, seconds, data) is not None
-
     def take(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> Claim | None:
-        """As `claim`, with what is known of the event from then on: its data is the last that an owner left."""
+        """Take an event for so many seconds, until it is released or its lease ends: what is known of it for one caller
+        only. None where somebody holds it, the same owner too, and where it is finished.
+
+        `data` (JSON values) is kept from the first claim on; what is given back is the last that an owner left.
+        """
         row = self._row(key, owner, seconds, data)
         taken_over = {name: row[name] for name in ("owner", "lease_until")} | {"attempts": claims.c.attempts + 1}
         free = and_(claims.c.state == HELD, claims.c.lease_until <= self._now())
