@@ -12,7 +12,10 @@ from include.lore.errors import ConversionError
 
 __all__ = ["convert_rst"]
 
-MAX_LENGTH = 4_000_000
+DOCUTILS_LENGTH = 400_000
+"""Characters that docutils reads in about a second. What is longer, ten times the longest page of documentation that we
+know, is read line by line.
+"""
 MAX_LINE = 50_000
 MAX_EXPANSION = 5_000_000
 """Characters that all substitutions of a text may come to: some lines that name each other stand for billions."""
@@ -33,8 +36,13 @@ PROSE = re.compile(r"^(?P<indent>\s*)(?P<marker>(?:[-*+]|\w{1,3}[.)])\s+)?(?!\.\
 def convert_rst(text: str) -> Converted:
     """The text as Markdown. Nothing is read from files, and no directive or role is left in its own notation.
 
-    Raises ConversionError for a text that docutils would take minutes for.
+    A very long text is read by `rst_large`. Raises ConversionError for a text that docutils would take minutes for.
     """
+    if len(text) > DOCUTILS_LENGTH:
+        from include.lore.convert.rst_large import read_large_rst
+
+        markdown = read_large_rst(text)
+        return Converted(markdown, title=first_heading(markdown))
     from include.lore.convert.rst_tree import read_rst, write_html
 
     _refuse_endless(text)
@@ -47,8 +55,6 @@ def convert_rst(text: str) -> Converted:
 
 
 def _refuse_endless(text: str) -> None:
-    if len(text) > MAX_LENGTH:
-        raise ConversionError(f"It is longer than {MAX_LENGTH:,} characters.", remedy=REMEDY)
     if any(len(line) > MAX_LINE for line in text.split("\n")):
         raise ConversionError(f"A line is longer than {MAX_LINE:,} characters.", remedy=REMEDY)
     if _expansion(text) > MAX_EXPANSION:
