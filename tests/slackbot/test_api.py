@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -324,6 +325,27 @@ def test_an_answer_that_takes_too_long_is_an_error(world: World) -> None:
     with pytest.raises(SlackError) as caught:
         api.user("U1")
     assert "in time" in caught.value.message
+
+
+def test_a_bot_that_leaves_waits_for_slack_no_longer(world: World) -> None:
+    caller = Caller(make_client(world.slack.bot_token, world.slack.base_url, 5.0), max_retries=3)
+    failures: list[str] = []
+
+    def call() -> None:
+        try:
+            WebApi(caller).user("U1")
+        except SlackError as error:
+            failures.append(error.code)
+
+    world.slack.faults.append(ratelimited("25", "users.info", times=9))
+    waiting = threading.Thread(target=call, daemon=True)
+    waiting.start()
+    world.slack.wait(lambda: world.slack.called("users.info"))
+    caller.leave(0)
+    waiting.join(10)
+    call()
+    assert len(failures) == 2 and failures[1] == "unreachable"
+    assert len(world.slack.called("users.info")) == 1
 
 
 # ------------------------------------------------------------------------------------------ nothing is done twice

@@ -150,3 +150,11 @@ def test_once_it_is_closed_nothing_is_taken(house: House) -> None:
     assert house.sent(EVENTS["mention"][0]).status == 503
     assert house.sent(EVENTS["thumb"][0]).status == 200
     assert house.came == []
+
+
+def test_what_waits_to_be_kept_when_it_stops_is_left_to_another_process(house: House) -> None:
+    house.gate.clear()
+    assert [house.sent(EVENTS["command"][0]).status for _ in range(5)] == [200] * 5
+    house.porch.refuse()
+    house.gate.set()
+    assert house.names().count("command") == 2  # two threads had begun

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 import re
 import socket
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
-from threading import Lock
+from threading import Event, Lock, Timer
 from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 
@@ -62,16 +63,26 @@ class Caller:
         *,
         max_retries: int,
         on_dead: Callable[[SlackError], None] = lambda _: None,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._client = client
+        self._timeout = client.timeout
+        self._ends = math.inf
+        self._ended = Event()
         self._max_retries = max_retries
         self._on_dead = on_dead
-        self._sleep = sleep
+        self._sleep = sleep or self._ended.wait
         self._chance = chance
         self._dead = False
         self._lock = Lock()
+
+    def leave(self, seconds: float) -> None:
+        """Be done in so many seconds: calls that begin from now on last no longer, and after that all fail at once."""
+        self._ends = time.monotonic() + seconds
+        timer = Timer(seconds, self._ended.set)
+        timer.daemon = True
+        timer.start()
 
     def call(
         self,
@@ -100,7 +111,8 @@ class Caller:
                 raise self._refused(asked, outcome)
             uncertain = uncertain or outcome.uncertain
             wait = self._wait(attempt, outcome)
-            if attempt == self._max_retries or wait > max_wait or (uncertain and not twice):
+            last = attempt == self._max_retries or self._ended.is_set()
+            if last or wait > max_wait or (uncertain and not twice):
                 if outcome.limited:
                     raise rate_limited(asked, wait)
                 raise unreachable(asked, outcome.reason, uncertain=uncertain)
@@ -110,6 +122,9 @@ class Caller:
     def _try(self, method: str, json: Params | None, params: Params | None) -> _Outcome:
         from slack_sdk.errors import SlackApiError
 
+        if self._ended.is_set():
+            return _Outcome(failure="the bot stops", undone=True)
+        self._client.timeout = max(1, int(min(self._timeout, self._ends - time.monotonic())))
         sent: dict[str, Any] = {"json": dict(json)} if json is not None else {"params": dict(params or {})}
         try:
             response = self._client.api_call(method, **sent)

@@ -11,7 +11,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass
 from functools import partial
@@ -81,7 +81,7 @@ class Porch:
             self._complain(f"The records did not keep a question within {self._seconds:g} s.")
         except RecordsError as error:
             self._complain(str(error))
-        except RuntimeError:
+        except (RuntimeError, CancelledError):
             if not self._closed.is_set():  # else the threads ended meanwhile
                 raise
         else:
@@ -94,9 +94,14 @@ class Porch:
             return
         self._doers.submit(_guarded, door, body)
 
+    def refuse(self) -> None:
+        """Take nothing more: what waits to be kept is delivered to another process."""
+        self._closed.set()
+        self._takers.shutdown(wait=False, cancel_futures=True)
+
     def close(self) -> None:
         """Take nothing more, and wait for what is being done."""
-        self._closed.set()
+        self.refuse()
         self._takers.shutdown()
         self._doers.shutdown()
 

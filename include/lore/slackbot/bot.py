@@ -66,10 +66,11 @@ class Bot:
 
     def stop(self) -> None:
         """Take nothing more, finish or hand over what was taken, and end all threads."""
-        self._porch.close()
+        self._porch.refuse()
         self.transport.close()
         self._reception.stop()
-        self._office.shutdown()
+        self._porch.close()
+        self._office.shutdown(cancel_futures=True)
 
 
 def open_bot(

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Thread
+from time import monotonic
 
 from include.lore.errors import LoreError, RecordsError
 from include.lore.slackbot import notices
@@ -26,6 +27,8 @@ PULSE_SECONDS = 5.0
 """How often leases are extended, and places in the queue are shown anew."""
 STOP_SECONDS = 25.0
 """How long what is being answered may take once the bot is to stop."""
+CLOSE_SECONDS = 4.0
+"""How long what is being said may take then, for all answers together."""
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +100,11 @@ class QueuedDesk:
         if refusal := self._limits.admit(ask):
             text = notices.limited(refusal) if refusal.say else ""
             self._office.soon(lambda: self._turn_away(hold, text, quietly=True))
-        elif not self.resume(hold):
+        elif self.resume(hold):
+            return
+        elif self._stopping.is_set():
+            hold.release()
+        else:
             text = phrases.full(len(self._queue))
             self._office.soon(lambda: self._turn_away(hold, text, quietly=False))
 
@@ -138,8 +145,9 @@ class QueuedDesk:
         for hold in self._queue.close():
             self._hand_over(hold)
         self.wait_until_idle(seconds)
+        patience = monotonic() + CLOSE_SECONDS
         for hold in self._queue.working():
-            if hold.close(seconds=2.0):
+            if hold.close(seconds=max(0.0, patience - monotonic())):
                 self._hand_over(self._holds.reopen(hold))
         self._office.shutdown(wait=True, cancel_futures=True)
         self._stopped.set()

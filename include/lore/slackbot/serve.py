@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 CALL_SECONDS = 20.0
 """Slack answers in a second or not at all; LORE_TIMEOUT_SECONDS may be for slower servers."""
+LEAVE_SECONDS = 30.0
+"""How long a bot that stops may speak with Slack: for answers that are being written, and for what is handed over."""
 OWN_PAGE = "https://api.slack.com/apps"
 
 
@@ -73,7 +75,8 @@ def serve(
     end = _End(stop or Event())
     with ExitStack() as stack:
         records = stack.enter_context(_records(settings))
-        slack = WebApi(_caller(settings, token, end))
+        callers = [_caller(settings, token, end), _caller(settings, app_token, end)]
+        slack = WebApi(callers[0])
         identity = slack.identity()
         recorder = stack.enter_context(make_recorder(settings))
         pipeline = make_pipeline(settings, recorder)
@@ -87,13 +90,19 @@ def serve(
                 return HttpTransport(app, signing_secret, host=http.host, port=http.port)
             from include.lore.slackbot.socket import SocketTransport
 
-            return SocketTransport(app, _caller(settings, app_token, end))
+            return SocketTransport(app, callers[1])
 
         bot = open_bot(
             settings, slack, identity, records, recorder, pipeline, transport=transport, signing_secret=signing_secret
         )
+
+        def leave() -> None:
+            for caller in callers:
+                caller.leave(LEAVE_SECONDS)
+            bot.stop()
+
         with _signals(end.happened):
-            stack.callback(bot.stop)
+            stack.callback(leave)
             bot.start()
             log.info("%s answers in %s.", identity.name, identity.url or identity.team)
             on_ready(bot.transport)
