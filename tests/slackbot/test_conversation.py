@@ -236,3 +236,29 @@ class TestWhereThereIsNone:
                 return [{"ts": talk.thread, "user": "U1", "text": "First", **message}]
 
         assert history(ask, Odd(), BOT) in ((Turn("user", "First"),), ())
+
+    def test_an_answer_in_endless_blocks_is_read_as_far_as_it_goes(self, talk: Talk) -> None:
+        talk.say("How do I rotate the key?")
+        ask = talk.ask()
+        endless: Any = "x"
+        for number in range(900):
+            endless = [endless] if number % 2 else {"elements": endless}
+        block = {"type": "rich_text", "elements": [{"type": "text", "text": "Press rotate."}, endless]}
+
+        class Odd(FakeSlack):
+            def replies(self, *_: object, **__: object) -> list[Any]:
+                payload = {"event_payload": {"key": "k", "answer": "a1"}}
+                return [{"ts": talk.thread, "user": BOT.user, "metadata": payload, "blocks": [block]}]
+
+        assert history(ask, Odd(), BOT) == (Turn("assistant", "Press rotate."),)
+
+    def test_what_nobody_sees_is_not_handed_on(self, talk: Talk) -> None:
+        talk.say("How do I rotate the key?")
+        ask = talk.ask()
+        hidden = "Disk\U000e0041 is\u202e full\ud800"
+
+        class Odd(FakeSlack):
+            def replies(self, *_: object, **__: object) -> list[Any]:
+                return [{"ts": talk.thread, "bot_id": "B2", "attachments": [{"text": hidden}]}]
+
+        assert history(ask, Odd(), BOT) == (Turn("other", "> Disk is full"),)

@@ -271,6 +271,7 @@ class TestText:
             ("<@UBOT> since <!date^1764500000^{date}|30 November>?", "since 30 November?"),
             ("<@UBOT> *how* do I ~stop~ start?", "**how** do I ~~stop~~ start?"),
             ("<@UBOT> ask <!channel>", "ask @channel"),
+            ("<@UBOT> wh\u200bat\ud800 \u202enow\U000e0041\0?", "what now?"),
         ],
     )
     def test_is_plain_markdown_without_the_bots_mention(self, said: str, text: str) -> None:

@@ -98,9 +98,8 @@ def _turn(message: Payload, ask: Ask, identity: Identity, *, root: bool) -> _Tur
         return None
     text = asked_text(as_text(message.get("text")), identity.user)
     if by_bot:
-        text = "\n".join([text, *attachment_quotes(message, Names())]).strip() or "\n".join(
-            block_texts(message.get("blocks"))
-        )
+        said = "\n".join([text, *attachment_quotes(message, Names())]).strip()
+        text = (said or "\n".join(block_texts(message.get("blocks")))).translate(UNSEEN)
     if not says_something(text):
         return None
     return _Turn("user" if user == ask.user and not by_bot else "other", text)
@@ -131,9 +130,9 @@ def _block_text(block: Payload) -> str:
 def _pieces(element: object, depth: int = 0) -> Iterator[str]:
     """The texts inside rich text, in order; each of its paragraphs and list items on a line."""
     if isinstance(element, list):
-        for one in element:
-            yield from _pieces(one, depth)
-    elif isinstance(element, dict) and depth < 8:
+        for one in element if depth < 16 else ():
+            yield from _pieces(one, depth + 1)
+    elif isinstance(element, dict) and depth < 16:
         yield as_text(element.get("text"))
         for key in ("elements", "rows"):
             yield from _pieces(element.get(key), depth + 1)

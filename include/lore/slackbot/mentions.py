@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from include.lore.query.visible import UNSEEN
 from include.lore.sources.mrkdwn import Names, to_markdown
 
 __all__ = ["asked_text", "mentions", "says_something", "speaks_to_others"]
@@ -28,11 +29,12 @@ def speaks_to_others(text: str, bot: str) -> bool:
 
 
 def asked_text(text: str, bot: str, names: Names | None = None) -> str:
-    """The question in a message: without the mention of the bot, as plain Markdown, cut at MAX_CHARACTERS.
+    """The question in a message: without the mention of the bot, as plain Markdown, cut at MAX_CHARACTERS, and without
+    what nobody sees: a model would read what people cannot, and halves of characters are no text to a model at all.
 
     Whom `names` does not know keeps the id, so that a mention of another person stays data and reaches nobody.
     """
-    return to_markdown(_without(text[:MAX_CHARACTERS], bot), names or Names()).strip()
+    return to_markdown(_without(text[:MAX_CHARACTERS].translate(UNSEEN), bot), names or Names()).strip()
 
 
 def says_something(text: str) -> bool:
