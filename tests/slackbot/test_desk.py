@@ -18,6 +18,7 @@ from include.lore.records.claims import Claims
 from include.lore.records.engine import open_engine
 from include.lore.records.places import Places
 from include.lore.records.records import Records
+from include.lore.slackbot.holds import Holds
 from include.lore.slackbot.reception import Reception
 from include.lore.slackbot.render import phrases
 from include.lore.types import Question
@@ -384,6 +385,48 @@ def test_what_waits_is_handed_over_to_another_process(house: House) -> None:
     assert second.desk.wait_until_idle(SECONDS)
     second.desk.stop()
     assert Counter(map(shown_key, house.slack.own("C1"))) == Counter(ask.key for ask in asks)
+
+
+class Away(Claims):
+    """Claims that are kept and can then not be given back."""
+
+    tried = 0
+
+    def release(self, key: str, owner: str) -> bool:
+        self.tried += 1
+        raise RecordsError("The records are locked.", retryable=True)
+
+
+def test_where_the_records_are_away_a_bot_that_stops_tries_them_once_and_not_for_each_question(house: House) -> None:
+    house.claims = away = Away(house.records.engine)
+    reception = house.gated(slack_workers=1)
+    for number in range(6):
+        reception.take(make_ask(house.slack, f"Question {number}?", user=f"U{number}"))
+    house.gate.wait(1)
+    reception.desk.stop(0)
+    assert away.tried == 1
+
+
+def test_who_waits_too_long_for_slow_records_is_left_to_slack(records: Records) -> None:
+    slow, going = threading.Event(), threading.Event()
+
+    class Slow(Claims):
+        def first(self, *given: Any) -> bool:
+            going.set()
+            assert slow.wait(SECONDS)
+            return super().first(*given)
+
+    slack = make_slack()
+    holds = Holds(Slow(records.engine), "a", turn=0.01)
+    first = threading.Thread(target=holds.first, args=[make_ask(slack)])
+    first.start()
+    assert going.wait(SECONDS)
+    late = make_ask(slack, "And then?")
+    with pytest.raises(RecordsError) as refused:
+        holds.first(late)
+    slow.set()
+    first.join(SECONDS)
+    assert refused.value.retryable and holds.first(late) is not None
 
 
 def test_an_answer_that_is_shown_in_part_ends_in_words_that_say_so(house: House) -> None:

@@ -77,6 +77,7 @@ class QueuedDesk:
         self._capacity = capacity
         self._queue = FairQueue(capacity, each=max(1, workers - 1))
         self._pulse = pulse
+        self._unkept = False
         self._stopping = Event()
         self._stopped = Event()
         self._threads = [
@@ -191,7 +192,12 @@ class QueuedDesk:
         hold.finish()
 
     def _hand_over(self, hold: Hold) -> None:
-        """Let another process answer it, or end what was begun; a command's words nobody else could read."""
+        """Let another process answer it, or end what was begun; a command's words nobody else could read. Where the
+        records are away that is tried once, for all: their leases end.
+        """
+        if self._unkept:
+            hold.abandon()
+            return
         try:
             answered = hold.kind not in ("", "placeholder") or hold.ask.way == "command"
             if not (answered and self._settling.settle(hold, phrases.STOPPED)):
@@ -199,6 +205,7 @@ class QueuedDesk:
         except ClaimLost:
             pass
         except LoreError as error:  # whoever takes it over when its lease ends will see
+            self._unkept = isinstance(error, RecordsError)
             self._trouble.tell(error, hold.ask.channel)
             hold.abandon()
 

@@ -27,6 +27,8 @@ LEASE_SECONDS = 30.0
 
 logger = logging.getLogger(__name__)
 
+TURN_SECONDS = 5.0
+
 KNOWN_KEYS = 10_000
 """So many of the last questions are known without asking the records: a mention alone comes as two events."""
 
@@ -129,14 +131,23 @@ class Hold:
 
 
 class Holds:
-    """All that this process holds. `clock` is in seconds and never goes back; leases last for `lease` seconds."""
+    """All that this process holds. `clock` is in seconds and never goes back; leases last for `lease` seconds, and what is
+    to be kept waits `turn` seconds for its turn.
+    """
 
     def __init__(
-        self, claims: Claims, owner: str, *, lease: float = LEASE_SECONDS, clock: Callable[[], float] = monotonic
+        self,
+        claims: Claims,
+        owner: str,
+        *,
+        lease: float = LEASE_SECONDS,
+        turn: float = TURN_SECONDS,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self.claims = claims
         self.owner = owner
         self.lease = lease
+        self._turn = turn
         self.clock = clock
         self._held: dict[str, Hold] = {}
         self._lock = Lock()
@@ -147,7 +158,7 @@ class Holds:
     def first(self, ask: Ask, *, courtesy: str = "") -> Hold | None:
         """Hold a question that came in, or a `courtesy`; None where it was delivered before. Raises RecordsError."""
         data = {name: getattr(ask, name) for name in _IDS} | ({"courtesy": courtesy} if courtesy else {})
-        with self._writing:  # they queue up here in order, where SQLite would let them poll for its lock
+        with self._in_turn():
             if ask.key in self._known:
                 return None
             until = self.clock() + self.lease
@@ -158,6 +169,18 @@ class Holds:
         if not is_first:
             return None
         return self._keep(Hold(ask, self, attempts=1, data=data, until=until))
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Writers queue up here in order, where SQLite would let them poll for its lock. Raises RecordsError for one
+        whose turn does not come: what it would keep is delivered again long before.
+        """
+        if not self._writing.acquire(timeout=self._turn):
+            raise RecordsError("The records are too slow to keep a question.", retryable=True)
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     def take_over(self, claim: Claim) -> Hold | None:
         """Hold a question whose owner died; None where somebody else was faster, or where this process has it and was
