@@ -131,8 +131,8 @@ class Hold:
 
 
 class Holds:
-    """All that this process holds. `clock` is in seconds and never goes back; leases last for `lease` seconds, and what is
-    to be kept waits `turn` seconds for its turn.
+    """All that this process holds. `clock` is in seconds and never goes back; leases last for `lease` seconds, and what
+    is to be kept waits `turn` seconds for its turn.
     """
 
     def __init__(
