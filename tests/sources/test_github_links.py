@@ -16,11 +16,12 @@ FILES = [
     "example.com/a.md",
 ]
 WEB = "https://github.com/octo/demo"
+COMMIT = "0123456789abcdef" * 2 + "01234567"
 
 
 @pytest.fixture
 def links():
-    return RepositoryLinks(WEB, "release/1.x", FILES)
+    return RepositoryLinks(WEB, FILES)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def links():
     ],
 )
 def test_relative_links_of_markdown_become_absolute(links, before, after):
-    assert links.markdown(before, "docs/here.md") == after
+    assert links.markdown(before, "docs/here.md", "release/1.x") == after
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_relative_links_of_markdown_become_absolute(links, before, after):
     ],
 )
 def test_what_leads_nowhere_or_is_code_stays(links, text):
-    assert links.markdown(text, "docs/here.md") == text
+    assert links.markdown(text, "docs/here.md", "release/1.x") == text
 
 
 @pytest.mark.parametrize(
@@ -82,19 +83,19 @@ def test_what_leads_nowhere_or_is_code_stays(links, text):
     ],
 )
 def test_relative_links_of_rst_become_absolute(links, before, after):
-    assert links.rst(before, "docs/here.rst") == after
+    assert links.rst(before, "docs/here.rst", "release/1.x") == after
 
 
 def test_pages_and_lines_have_addresses(links):
-    assert links.page("docs/a b.md") == f"{WEB}/blob/release/1.x/docs/a%20b.md"
-    assert links.page("src/lib.py", (7, 7)) == f"{WEB}/blob/release/1.x/src/lib.py#L7"
-    assert links.page("src/lib.py", (10, 40)) == f"{WEB}/blob/release/1.x/src/lib.py#L10-L40"
-    assert links.page(b"caf\xe9#1.md".decode("utf-8", "surrogateescape")).endswith("/caf%E9%231.md")
+    assert links.page("docs/a b.md", "release/1.x") == f"{WEB}/blob/release/1.x/docs/a%20b.md"
+    assert links.page("src/lib.py", COMMIT, (7, 7)) == f"{WEB}/blob/{COMMIT}/src/lib.py#L7"
+    assert links.page("src/lib.py", COMMIT, (10, 40)) == f"{WEB}/blob/{COMMIT}/src/lib.py#L10-L40"
+    assert links.page(b"caf\xe9#1.md".decode("utf-8", "surrogateescape"), COMMIT).endswith("/caf%E9%231.md")
 
 
 @pytest.mark.parametrize("piece", ["](", "[a](guide.md", "`", "[x]:", '<img src="', "``` ", "`a <"])
 def test_hostile_text_takes_linear_time(links, piece):
     """Time that grew with the square would end at the test's time limit."""
     text = piece * 50_000
-    links.markdown(text, "docs/here.md")
-    links.rst(text, "docs/here.rst")
+    links.markdown(text, "docs/here.md", "release/1.x")
+    links.rst(text, "docs/here.rst", "release/1.x")

@@ -89,19 +89,19 @@ def test_documents_are_taken_and_the_rest_is_not(github):
         "docs/part.txt",
     }
     page = found["docs/guide.md"]
-    assert page.url == f"{github.base_url}/octo/demo/blob/HEAD/docs/guide.md"
+    assert page.url == f"{github.base_url}/octo/demo/blob/{github.commit}/docs/guide.md"
     assert page.metadata == {"repository": "octo/demo", "path": "docs/guide.md"}
     assert page.updated_at is None
 
 
-def test_links_lead_to_the_branch_and_front_matter_and_includes_are_read(github):
+def test_links_lead_to_the_commit_and_front_matter_and_includes_are_read(github):
     found = documents(source_of(github, ref="main"))
-    web = f"{github.base_url}/octo/demo"
+    web, commit = f"{github.base_url}/octo/demo", github.commit
     readme = convert(found["README.md"])
     assert readme.title == "The demo"
-    assert f"[the guide]({web}/blob/main/docs/guide.md#start)" in readme.text
-    assert f"![a picture]({web}/raw/main/docs/img/a.png)" in found["docs/guide.md"].text
-    assert f"{web}/blob/main/docs/guide.md" in convert(found["docs/api.rst"]).text
+    assert f"[the guide]({web}/blob/{commit}/docs/guide.md#start)" in readme.text
+    assert f"![a picture]({web}/raw/{commit}/docs/img/a.png)" in found["docs/guide.md"].text
+    assert f"{web}/blob/{commit}/docs/guide.md" in convert(found["docs/api.rst"]).text
     assert "The part that is included." in convert(found["docs/api.rst"]).text
     assert "Grüße aus Köln" in convert(found["docs/latin.md"]).text
 
@@ -113,7 +113,7 @@ def test_code_is_read_by_function_and_class_when_asked(github):
         f"src/app.py#App.m{n}" for n in range(6)
     }
     method = code["src/app.py#App.m1"]
-    assert method.url.endswith("/blob/HEAD/src/app.py#L7-L8")
+    assert method.url.endswith(f"/blob/{github.commit}/src/app.py#L7-L8")
     assert method.title == "App.m1 in src/app.py"
     assert method.format == "code:python"
     assert method.metadata["symbol"] == "App.m1"

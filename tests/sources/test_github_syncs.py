@@ -83,6 +83,23 @@ class TestRepository:
         assert "docs/4.md" not in house.ids("repo")
         assert house.store.document("repo:src/a.py#f0").url.endswith("#L4-L5")
 
+    def test_a_push_changes_no_document_of_another_file_though_one_fails_each_time(self, house, github, archives):
+        github.files["docs/large.md"] = "x" * 5_000
+        source = {"code": True, "max_bytes": 4_900}
+        github.files["src/a.py"] = "def f():\n    pass\n"
+        first = house.sync(repo_of(github, **source))
+        assert (counts(first)[:4], first.status) == ((41, 0, 0, 0), "warning")
+        again = house.sync(repo_of(github, **source))
+        assert counts(again) == (0, 0, 41, 0, 0)
+        urls = {document.id: document.url for document in house.store.documents("repo")}
+        github.files["docs/3.md"] = "# Page 3\n\nOther words.\n"
+        assert counts(house.sync(repo_of(github, **source)))[:4] == (0, 1, 40, 0)
+        changed = {document.id for document in house.store.documents("repo") if document.url != urls[document.id]}
+        assert changed == {"repo:docs/3.md"}
+        del github.files["docs/large.md"]
+        assert counts(house.sync(repo_of(github, **source))) == (0, 0, 41, 0, 0)
+        assert counts(house.sync(repo_of(github, **source))) == (0, 0, 0, 0, 0)
+
     def test_a_branch_that_lost_most_of_its_files_empties_nothing(self, house, github, archives):
         house.sync(repo_of(github))
         github.files = {"docs/1.md": "# Page 1\n"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import quote
 
 from include.lore.convert import FORMATS, format_of, resolve_includes
@@ -14,6 +16,7 @@ from include.lore.errors import SourceError
 from include.lore.sources.github_archive import Archive
 from include.lore.sources.github_code import Unit, file_units
 from include.lore.sources.github_links import RepositoryLinks, encode_path
+from include.lore.sources.github_listing import SeenFile, digest_of
 from include.lore.sources.globs import PathFilter
 from include.lore.types import Document, Failure
 
@@ -27,8 +30,21 @@ LONGEST_LINE, MEAN_LINE = 5_000, 200
 """Code with a line as long, and lines that are as long on average, was written by no person."""
 SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
 NAMED = 10
+MAX_SEEN = 100_000
+"""What is remembered of so many files takes two megabytes in the cursor, which is stored with the index."""
+
+Made = TypeVar("Made", str, bytes)
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that documents are made of, and the commit (or branch) that their addresses name."""
+
+    path: str
+    format: str
+    commit: str
 
 
 class RepositoryFiles:
@@ -36,13 +52,30 @@ class RepositoryFiles:
 
     Hidden files and folders are left out, as are links, submodules, Git LFS pointers and minified code; what may be
     missed is named in the log.
+
+    Addresses, and links in texts, name the commit at which what a document says was first seen: that of `before` where
+    the same is made of the file, else `commit`, that of the archive. `seen` has what is to be `before` the next time,
+    once all documents were read. Of more than `max_seen` files nothing is remembered, and addresses name the branch.
     """
 
-    def __init__(self, declaration: GitHubRepoDeclaration, archive: Archive, web_url: str) -> None:
+    def __init__(
+        self,
+        declaration: GitHubRepoDeclaration,
+        archive: Archive,
+        web_url: str,
+        commit: str,
+        before: Mapping[str, SeenFile],
+        *,
+        max_seen: int = MAX_SEEN,
+    ) -> None:
+        self.seen: dict[str, SeenFile] = {}
         self._declaration = declaration
         self._archive = archive
+        self._commit = commit
+        self._before = before
+        self._max_seen = max_seen
         self._chosen = PathFilter(declaration.include, declaration.exclude)
-        self._links = RepositoryLinks(web_url, declaration.ref or "HEAD", archive.paths())
+        self._links = RepositoryLinks(web_url, archive.paths())
         self._pointers: list[str] = []
         self._minified: list[str] = []
 
@@ -57,8 +90,13 @@ class RepositoryFiles:
                 f"No file of {self._declaration.repository} is one that {self._declaration.id} could take.",
                 remedy="Check `ref`, `include`, `exclude`, and `code` if it is code that you want.",
             )
+        too_many = len(paths) > self._max_seen
+        if too_many:
+            self._commit, self._before = self._declaration.ref or "HEAD", {}
         for path in paths:
             yield from self._read(path)
+        if too_many:
+            self.seen.clear()
         self._note("submodules", self._submodules())
         self._note("Git LFS pointers", self._pointers)
         self._note("minified files", self._minified)
@@ -85,16 +123,34 @@ class RepositoryFiles:
         else:
             yield self._page(path, data, format_name)
 
+    def _first_seen(self, path: str, make: Callable[[str], Made]) -> tuple[str, Made]:
+        """The commit that the file's documents name, and what is made of the file with it.
+
+        What is compared is the text as it is indexed, with what it includes and where its links lead. So at its commit
+        there is all of what it says, and no link was written before its target was there.
+        """
+        key = encode_path(path)
+        if (before := self._before.get(key)) and digest_of(made := make(before.commit)) == before.digest:
+            self.seen[key] = before
+            return before.commit, made
+        made = make(self._commit)
+        self.seen[key] = SeenFile(digest_of(made), self._commit)
+        return self._commit, made
+
+    def _as_it_is(self, path: str, data: bytes, format_name: str) -> _File:
+        """A file of which only its own bytes tell what its documents say."""
+        return _File(path, format_name, self._first_seen(path, lambda _: data)[0])
+
     def _page(self, path: str, data: bytes, format_name: str) -> Document:
         """A page; bytes that are not UTF-8 are left to conversion, which finds the charset."""
         text = _decoded(data)
         if text is None or format_name not in ("markdown", "mdx", "rst"):
-            return self._document(path, "", data, format_name)
+            return self._document(self._as_it_is(path, data, format_name), "", data)
+        whole, link = text, self._links.markdown
         if format_name == "rst":
-            text = self._links.rst(resolve_includes(text, encode_path(path), self._included), path)
-        else:
-            text = self._links.markdown(text, path)
-        return self._document(path, text, None, format_name)
+            whole, link = resolve_includes(text, encode_path(path), self._included), self._links.rst
+        commit, linked = self._first_seen(path, lambda commit: link(whole, path, commit))
+        return self._document(_File(path, format_name, commit), linked, None)
 
     def _included(self, path: str) -> str | None:
         if path not in self._archive:
@@ -104,38 +160,39 @@ class RepositoryFiles:
     def _code(self, path: str, data: bytes, format_name: str) -> Iterator[Document]:
         text = _decoded(data)
         if text is None:
-            yield self._document(path, "", data, format_name)
+            yield self._document(self._as_it_is(path, data, format_name), "", data)
         elif _is_minified(text):
             self._minified.append(path)
         elif text.strip():
+            file = self._as_it_is(path, data, format_name)
             language = "tsx" if path.lower().endswith(".tsx") else format_name.removeprefix(CODE_PREFIX)
             for unit in file_units(text, language):
                 if unit.text.strip():
-                    yield self._unit(path, unit, format_name)
+                    yield self._unit(file, unit)
 
-    def _unit(self, path: str, unit: Unit, format_name: str) -> Document:
+    def _unit(self, file: _File, unit: Unit) -> Document:
         if not unit.name:
-            return self._document(path, unit.text, None, format_name, title=_shown(path))
+            return self._document(file, unit.text, None, title=_shown(file.path))
         return Document(
-            id=f"{self._document_id(path)}#{quote(unit.name, safe='')}",
+            id=f"{self._document_id(file.path)}#{quote(unit.name, safe='')}",
             source_id=self._declaration.id,
-            url=self._links.page(path, (unit.first, unit.last)),
-            title=f"{unit.name} in {_shown(path)}",
+            url=self._links.page(file.path, file.commit, (unit.first, unit.last)),
+            title=f"{unit.name} in {_shown(file.path)}",
             text=unit.text,
-            format=format_name,
-            metadata=self._metadata(path) | {"symbol": unit.name, "symbol_kind": unit.kind},
+            format=file.format,
+            metadata=self._metadata(file.path) | {"symbol": unit.name, "symbol_kind": unit.kind},
             audiences=self._declaration.audiences,
         )
 
-    def _document(self, path: str, text: str, data: bytes | None, format_name: str, title: str = "") -> Document:
+    def _document(self, file: _File, text: str, data: bytes | None, title: str = "") -> Document:
         return Document(
-            id=self._document_id(path),
+            id=self._document_id(file.path),
             source_id=self._declaration.id,
-            url=self._links.page(path),
+            url=self._links.page(file.path, file.commit),
             title=title,
             text=text,
-            format=format_name,
-            metadata=self._metadata(path),
+            format=file.format,
+            metadata=self._metadata(file.path),
             audiences=self._declaration.audiences,
             data=data if data is not None or text else b"",
         )

@@ -1,7 +1,7 @@
 """Relative links of a repository's Markdown and RST made absolute, for a passage is read far from its file.
 
-Links carry the branch or tag, not the commit: with the commit in them every document would change at every push, and
-be indexed again. A link is rewritten only where its target exists; others may be meant for a site generator.
+A link is rewritten only where its target exists; others may be meant for a site generator. It names the commit that its
+document names, which is why the commit comes with each call: not all files of a repository name the same one.
 """
 
 from __future__ import annotations
@@ -38,10 +38,9 @@ def encode_path(path: str) -> str:
 
 @dataclass(frozen=True)
 class RepositoryLinks:
-    """The addresses of one repository's files at a branch or tag; `web_url` is the repository's page."""
+    """The addresses of one repository's files at a commit, branch or tag; `web_url` is the repository's page."""
 
     web_url: str
-    ref: str
     files: Iterable[str]
     _files: frozenset[str] = field(init=False)
     _folders: frozenset[str] = field(init=False)
@@ -55,58 +54,59 @@ class RepositoryLinks:
         object.__setattr__(self, "_files", files)
         object.__setattr__(self, "_folders", frozenset(folders))
 
-    def page(self, path: str, lines: tuple[int, int] | None = None) -> str:
+    def page(self, path: str, commit: str, lines: tuple[int, int] | None = None) -> str:
         """The page that shows a file, at its lines (first, last; from 1) where given."""
+        page = self._address("blob", path, commit)
         if not lines:
-            return self._address("blob", path)
+            return page
         first, last = lines
-        return f"{self._address('blob', path)}#L{first}" + (f"-L{last}" if last > first else "")
+        return f"{page}#L{first}" + (f"-L{last}" if last > first else "")
 
-    def markdown(self, text: str, path: str) -> str:
+    def markdown(self, text: str, path: str, commit: str) -> str:
         """The Markdown text of the file at `path` with its links absolute; code stays as it is."""
-        replace = self._replacer(path)
+        replace = self._replacer(path, commit)
         return "\n".join(
             line.text if line.code or not _may_link(line.text) else _outside_code(line.text, replace)
             for line in lines(text)
         )
 
-    def rst(self, text: str, path: str) -> str:
+    def rst(self, text: str, path: str, commit: str) -> str:
         """The RST text of the file at `path` with its links and images absolute; literal blocks stay as they are."""
-        replace = self._replacer(path)
+        replace = self._replacer(path, commit)
         return "\n".join(
             line if literal else _rst_line(line, replace) for line, literal in outside_literal(text.split("\n"))
         )
 
-    def _replacer(self, path: str) -> Callable[[re.Match[str]], str]:
+    def _replacer(self, path: str, commit: str) -> Callable[[re.Match[str]], str]:
         def replace(match: re.Match[str]) -> str:
             groups = match.groupdict()
             target = groups.get("angled") or groups["bare"]
-            absolute = self._resolve(target, path)
+            absolute = self._resolve(target, path, commit)
             mark = groups.get("quote") or ""
             return match[0] if absolute is None else f"{groups['space']}{mark}{absolute}{mark}"
 
         return replace
 
-    def _resolve(self, target: str, path: str) -> str | None:
+    def _resolve(self, target: str, path: str, commit: str) -> str | None:
         """The absolute address of a target, or None where it is absolute, or leads to nothing in the repository."""
         if SCHEME.match(target) or "\\" in target:
             return None
         place, mark, anchor = target.partition("#")
         place, question, query = place.partition("?")
         if not place:
-            return f"{self.page(path)}#{anchor}" if anchor and not question else None
+            return f"{self.page(path, commit)}#{anchor}" if anchor and not question else None
         decoded = unquote(place, errors="surrogateescape")
         base = "" if decoded.startswith("/") else posixpath.dirname(path)
         found = posixpath.normpath(posixpath.join(base, decoded.lstrip("/")))
         found = "" if found == "." else found
         rest = question + query + mark + anchor
         if found in self._files:
-            return self._address("raw" if found.lower().endswith(IMAGES) else "blob", found) + rest
-        return self._address("tree", found) + rest if found in self._folders else None
+            return self._address("raw" if found.lower().endswith(IMAGES) else "blob", found, commit) + rest
+        return self._address("tree", found, commit) + rest if found in self._folders else None
 
-    def _address(self, view: str, path: str) -> str:
+    def _address(self, view: str, path: str, commit: str) -> str:
         below = f"/{encode_path(path)}" if path else ""
-        return f"{self.web_url}/{view}/{quote(self.ref)}{below}"
+        return f"{self.web_url}/{view}/{quote(commit)}{below}"
 
 
 def _may_link(line: str) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from include.lore.declarations import GitHubRepoDeclaration
@@ -13,7 +12,7 @@ from include.lore.sources.github_archive import Archive
 from include.lore.sources.github_code import UNITS_VERSION
 from include.lore.sources.github_files import RepositoryFiles
 from include.lore.sources.github_http import GitHubAccess, GitHubClient
-from include.lore.sources.github_listing import RepositoryState
+from include.lore.sources.github_listing import COMMIT, RepositoryState, SeenFile
 from include.lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["GitHubRepoSource"]
@@ -27,9 +26,9 @@ SHA = "application/vnd.github.sha"
 class GitHubRepoSource:
     """Two calls for a commit that was not read: what it is, and its archive. One for a commit that was.
 
-    The cursor is the commit with the ids of all that was read at it, so that deletions are seen without a call. The
-    documents carry addresses of the branch or tag, not of the commit, and no date: so a push changes only the
-    documents of the files that it changed.
+    The cursor is the commit with the ids of all that was read at it, so that deletions are seen without a call, and
+    with the commit at which each file was first seen as it is. That one is in the documents' addresses, and they carry
+    no date: so the addresses are permanent, and a push changes only the documents of the files that it changed.
     """
 
     def __init__(self, declaration: GitHubRepoDeclaration, access: GitHubAccess) -> None:
@@ -51,14 +50,23 @@ class GitHubRepoSource:
                 return
             with self._archive(client, commit) as archive:
                 ids: list[str] = []
-                for found in _batches(RepositoryFiles(self._declaration, archive, self._web_url(client)).documents()):
+                files = self._files(client, archive, commit, self._seen(before))
+                for found in _batches(files.documents()):
                     documents = tuple(one for one in found if isinstance(one, Document))
                     failures = tuple(one for one in found if isinstance(one, Failure))
                     ids += [document.id for document in documents] + [failure.document_id for failure in failures]
                     yield Batch(documents, failures=failures)
         self._listed = ids
         short = tuple(one.removeprefix(f"{self.id}:") for one in ids)
-        yield Batch((), RepositoryState(commit, self._selection(), short).to_cursor())
+        state = RepositoryState(commit, self._selection(), short, self._branch(), files.seen)
+        yield Batch((), state.to_cursor())
+
+    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+        """See `Rereadable.without`. Everything is read again, of which a sync finds unchanged what it has; only what
+        was seen at which commit is kept, for otherwise one failure would let all addresses change at each push.
+        """
+        state = RepositoryState.from_cursor(cursor)
+        return state.unread().to_cursor() if state else None
 
     def list_ids(self) -> Iterator[str]:
         """Yield the id of every document: those of the read that came before, without a call, else by an archive."""
@@ -66,9 +74,11 @@ class GitHubRepoSource:
         if listed is not None:
             yield from listed
             return
-        with self._client() as client, self._archive(client, self._commit(client, "")) as archive:
-            for found in RepositoryFiles(self._declaration, archive, self._web_url(client)).documents():
-                yield found.id if isinstance(found, Document) else found.document_id
+        with self._client() as client:
+            commit = self._commit(client, "")
+            with self._archive(client, commit) as archive:
+                for found in self._files(client, archive, commit, {}).documents():
+                    yield found.id if isinstance(found, Document) else found.document_id
 
     def _client(self) -> GitHubClient:
         repository, ref = self._declaration.repository, self._declaration.ref or "the default branch"
@@ -89,7 +99,7 @@ class GitHubRepoSource:
         if reply.unchanged:
             return known
         commit = str(reply.data).strip()
-        if not re.fullmatch(r"[0-9a-f]{40,64}", commit):
+        if not COMMIT.fullmatch(commit):
             raise SourceError(
                 f"The API answered something else than a commit for {self._declaration.repository}.",
                 remedy="Check that the base URL is GitHub's API.",
@@ -100,8 +110,19 @@ class GitHubRepoSource:
         limit = self._declaration.max_total_bytes
         return client.download(f"{self._path}/tarball/{commit}", lambda pieces: Archive(pieces, max_bytes=limit))
 
-    def _web_url(self, client: GitHubClient) -> str:
-        return f"{client.hosts.web_url}/{self._declaration.repository}"
+    def _files(
+        self, client: GitHubClient, archive: Archive, commit: str, before: Mapping[str, SeenFile]
+    ) -> RepositoryFiles:
+        web_url = f"{client.hosts.web_url}/{self._declaration.repository}"
+        return RepositoryFiles(self._declaration, archive, web_url, commit, before)
+
+    def _seen(self, before: RepositoryState | None) -> Mapping[str, SeenFile]:
+        """What was seen of the files, also by a declaration with other globs, but on the same branch or tag."""
+        return before.files if before and before.branch == self._branch() else {}
+
+    def _branch(self) -> str:
+        values = self._declaration.model_dump_json(include={"repository", "ref"})
+        return selection_of(f"{values} {self._access.base_url}")
 
     def _selection(self) -> str:
         chosen = {"repository", "ref", "include", "exclude", "code", "max_bytes", "audiences"}
