@@ -238,6 +238,15 @@ def test_feedback_and_forgetting_go_all_the_way(slack: SlackApp, tmp_path: Path)
         assert slack.wait(lambda: slack.answers(PUBLIC, greeted["ts"]))
 
 
+def test_who_only_says_the_bots_name_is_told_how_to_ask_and_not_without_end(slack: SlackApp, tmp_path: Path) -> None:
+    with running(slack, tmp_path, slack_user_limit=2) as bot:
+        said = [slack.say("U1", PUBLIC, f"<@{BOT_USER}>")["ts"] for _ in range(5)]
+        slack.wait(lambda: sum(len(slack.answers(PUBLIC, ts)) for ts in said) == 2)
+        assert slack.settle()
+    assert sum(len(slack.answers(PUBLIC, ts)) for ts in said) == 2
+    assert bot.pipeline.asked() == []
+
+
 def test_nothing_that_people_write_or_secret_is_logged(
     slack: SlackApp, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

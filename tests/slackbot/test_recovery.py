@@ -16,6 +16,7 @@ from include.lore.slackbot.answering import Answering
 from include.lore.slackbot.delivery import Delivery
 from include.lore.slackbot.holds import Hold, Holds
 from include.lore.slackbot.intake import Courtesies
+from include.lore.slackbot.limits import Limits
 from include.lore.slackbot.notices import plain
 from include.lore.slackbot.pace import Pace, Refused
 from include.lore.slackbot.posts import Posts
@@ -81,7 +82,7 @@ class Process:
         )
         self.settling = Settling(slack, world.places)
         self.room = True
-        self.courtesies = Courtesies(self.holds, slack, lambda task: task(), forget=world.forget)
+        self.courtesies = Courtesies(self.holds, slack, lambda task: task(), Limits(0, 0), forget=world.forget)
         self.recovery = Recovery(
             self.holds,
             slack,

@@ -20,6 +20,7 @@ from include.lore.slackbot.feedback import Feedback, feedback_blocks
 from include.lore.slackbot.holds import Holds
 from include.lore.slackbot.incoming import read_command, read_event
 from include.lore.slackbot.intake import Courtesies, Intake
+from include.lore.slackbot.limits import Limits
 from include.lore.slackbot.maintainers import Maintainers
 from include.lore.slackbot.privacy import Privacy
 from include.lore.slackbot.reception import Reception, open_reception
@@ -91,7 +92,8 @@ def open_bot(
     privacy = Privacy(slack, places, opinions, forget=records.forget, flush=recorder.flush)
     office = Office()
     held = Holds(claims, f"courtesies:{uuid4().hex}")
-    courtesies = Courtesies(held, slack, office.soon, forget=lambda asker: privacy.forget(asker).in_words())
+    limits = Limits(settings.slack_user_limit, settings.slack_channel_limit)
+    courtesies = Courtesies(held, slack, office.soon, limits, forget=lambda asker: privacy.forget(asker).in_words())
     reception = open_reception(
         settings,
         slack,

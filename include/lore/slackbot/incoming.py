@@ -21,6 +21,7 @@ __all__ = ["ForgetMe", "Greeting", "Ignored", "Incoming", "read_command", "read_
 MAX_AGE_SECONDS = 3600.0
 """A question that is delivered later than this after it was asked is not answered: nobody waits for it any more. Slack
 repeats an event for an hour or so, which is also how long an outage may be."""
+TOO_OLD = "it was asked more than an hour ago, by the clock of this machine"
 
 SAID = frozenset({"", "file_share", "thread_broadcast"})
 """Subtypes in which a person asks something. All others are edits, deletions, joins, topics, bots and the like."""
@@ -75,12 +76,12 @@ def read_event(
     reason = _no_question(event) or _no_person(event, identity, as_text(body.get("api_app_id")))
     if reason:
         return Ignored(reason)
-    if clock() - float(event["ts"]) > MAX_AGE_SECONDS:
-        return Ignored("it was asked too long ago")
     room = _room(event)
     way = _way(event, room, identity, places)
     if isinstance(way, Ignored):
         return way
+    if clock() - float(event["ts"]) > MAX_AGE_SECONDS:
+        return Ignored(TOO_OLD)
     return _outcome(_ask(event, room, way, identity, external=_is_external(body, event, identity)))
 
 

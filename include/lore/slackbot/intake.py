@@ -9,7 +9,8 @@ from typing import Any
 from include.lore.errors import LoreError
 from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.holds import ClaimLost, Hold, Holds
-from include.lore.slackbot.incoming import ForgetMe, Greeting, Ignored, Incoming
+from include.lore.slackbot.incoming import TOO_OLD, ForgetMe, Greeting, Ignored, Incoming
+from include.lore.slackbot.limits import Limits
 from include.lore.slackbot.posts import Posts
 from include.lore.slackbot.render import notice, phrases
 from include.lore.slackbot.signs import Background
@@ -30,16 +31,20 @@ class Courtesies:
     notes which of them it is, so that whoever takes it over after a crash does it `again`.
 
     `forget` removes what is kept of somebody, named as in `Ask.asker`, and says so in words; doing it twice is no harm.
+    `limits` bound how often a person, or a channel, is told how to ask.
     """
 
-    def __init__(self, holds: Holds, slack: Slack, background: Background, *, forget: Callable[[str], str]) -> None:
+    def __init__(
+        self, holds: Holds, slack: Slack, background: Background, limits: Limits, *, forget: Callable[[str], str]
+    ) -> None:
         self._holds = holds
         self._slack = slack
         self._background = background
+        self._limits = limits
         self._forget = forget
 
     def greet(self, ask: Ask) -> None:
-        """Say how to ask. Raises RecordsError."""
+        """Say how to ask; nothing where that was said too often lately. Raises RecordsError."""
         self._once(ask, GREETING)
 
     def forget_me(self, ask: Ask) -> None:
@@ -67,8 +72,12 @@ class Courtesies:
 
     def _once(self, ask: Ask, courtesy: str) -> None:
         hold = self._holds.first(ask, courtesy=courtesy)
-        if hold is not None:
-            self._background(lambda: self.again(hold))
+        if hold is None:
+            return
+        if courtesy == GREETING and self._limits.admit(ask):
+            hold.finish()
+            return
+        self._background(lambda: self.again(hold))
 
     def _forgotten(self, ask: Ask) -> str:
         try:
@@ -126,4 +135,6 @@ class Intake:
             case ForgetMe(ask):
                 self._courtesies.forget_me(ask)
             case Ignored(reason):
-                log.debug("A message is not answered: %s.", reason)
+                log.log(
+                    logging.WARNING if reason == TOO_OLD else logging.DEBUG, "A message is not answered: %s.", reason
+                )
