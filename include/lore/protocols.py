@@ -76,7 +76,7 @@ class Rereadable(Protocol):
     """A source whose cursor knows its documents one by one, so that those that failed can be read again alone."""
 
     def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
-        """The cursor from which a read gives these documents again, and else what changed since `cursor`.
+        """The cursor from which a read gives these documents again, and else at least what changed since `cursor`.
 
         None when one of them is not known to the cursor: then it must not be moved on.
         """
