@@ -65,7 +65,7 @@ def test_errors_name_the_document_and_the_remedy() -> None:
 
 
 def test_any_other_exception_fails_the_document_alone() -> None:
-    nested = "\n".join("  " * depth + "- a\n" for depth in range(700))
+    nested = "\n".join("  " * depth + "- a\n" for depth in range(620))
     with pytest.raises(ConversionError, match="RecursionError") as caught:
         convert(make_document(text=nested, format="rst"))
     assert not caught.value.retryable
