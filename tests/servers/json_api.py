@@ -89,8 +89,9 @@ class _Handler(QuietHandler):
                 self.send_header("Content-Length", str(len(body) if fault.length is None else fault.length))
                 self.api.bodies += 1
             self.end_headers()
+            if fault.cut or fault.length is not None:
+                self.hang_up()
             self._write(body[: len(body) // 2] if fault.cut else body, fault.drip)
-            self.close_connection = self.close_connection or fault.cut or fault.length is not None
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client had enough
 

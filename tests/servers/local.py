@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -41,6 +42,14 @@ class QuietHandler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Nothing: a test's output is not a log."""
 
+    def hang_up(self) -> None:
+        """What is sent next is the last on this connection, and its end arrives together with it: a client that asks
+        again at once does not take the connection for a free one.
+        """
+        if cork := getattr(socket, "TCP_CORK", None):  # Linux
+            self.connection.setsockopt(socket.IPPROTO_TCP, cork, 1)
+        self.close_connection = True
+
     def reply(self, status: int, headers: Mapping[str, str], body: bytes, fault: Spoiling | None) -> None:
         """Send an answer, or what a fault makes of it."""
         cut, length = False, len(body)
@@ -56,10 +65,11 @@ class QuietHandler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.send_header("Content-Length", str(length))
             self.end_headers()
+            if cut or length != len(body):
+                self.hang_up()
             if self.command != "HEAD":
                 self.wfile.write(body[: len(body) // 2] if cut else body)
             self.wfile.flush()
-            self.close_connection = self.close_connection or cut or length != len(body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client had enough
 

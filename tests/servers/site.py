@@ -131,6 +131,8 @@ class _Handler(QuietHandler):
         if status != 304:
             self.send_header("Content-Length", str(len(body) + (fault.claim if fault else 0)))
         self.end_headers()
+        if fault and (fault.cut or fault.claim):
+            self.hang_up()
         try:
             if fault and fault.drip:
                 for position in range(len(body)):
@@ -141,8 +143,6 @@ class _Handler(QuietHandler):
             else:
                 self.wfile.write(body)
         except OSError:
-            self.close_connection = True
-        if fault and (fault.cut or fault.claim):
             self.close_connection = True
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -444,6 +444,30 @@ def test_the_maintainers_are_told_once_and_the_reason_follows(bot: Bot) -> None:
     assert texts(second["blocks"]) == [link, " did not help.", question, "Reason:", reason, command]
     assert reason not in second["text"]
     assert second["ts"] == first["ts"]
+
+
+class Meanwhile:
+    """A workspace in which something happens right after each post."""
+
+    def __init__(self, slack: FakeSlack, happens: Callable[[], object]) -> None:
+        self._slack = slack
+        self._happens = happens
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._slack, name)
+
+    def post(self, *arguments: Any, **options: Any) -> str:
+        ts = self._slack.post(*arguments, **options)
+        self._happens()
+        return ts
+
+
+def test_who_is_forgotten_while_the_maintainers_are_told_is_forgotten_there_too(
+    slack: FakeSlack, records: Records
+) -> None:
+    bot = make_bot(cast("FakeSlack", Meanwhile(slack, lambda: records.forget("slack:T1:U2"))), records)
+    bot.feedback.on_button(press(button("negative"), "U2"))
+    assert bot.told() == []
 
 
 def test_nothing_that_people_type_is_hidden_from_the_maintainers(bot: Bot) -> None:

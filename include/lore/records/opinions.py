@@ -102,14 +102,16 @@ class Opinions:
             connection.execute(update(opinions).where(*_of(opinions, key)).values(told={"until": now + seconds}))
         return True
 
-    def told(self, answer_id: str, asker: str, where: Told) -> Standing:
-        """Remember where others were told of it; returns what the person thinks by now."""
+    def told(self, answer_id: str, asker: str, where: Told) -> Standing | None:
+        """Remember where others were told of it; returns what the person thinks by now, None where they were forgotten
+        meanwhile.
+        """
         key = {"answer_id": short_key(answer_id), "asker": short_key(asker)}
         told = {"channel": where.channel, "ts": where.ts}
         with explained("written"), self._engine.begin() as connection:
-            connection.execute(update(opinions).where(*_of(opinions, key)).values(told=told))
+            kept = connection.execute(update(opinions).where(*_of(opinions, key)).values(told=told)).rowcount
             now = _stored(connection, key)
-        return Standing(now.helpful, now.reason, told=where)
+        return Standing(now.helpful, now.reason, told=where) if kept else None
 
     def of(self, asker: str) -> tuple[int, tuple[Told, ...]]:
         """How many opinions of a person stand, and where others were told of any."""

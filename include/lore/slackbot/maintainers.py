@@ -43,8 +43,8 @@ class Journal(Protocol):
         """Whether the caller is the one who tells."""
         ...
 
-    def told(self, answer_id: str, asker: str, where: Told) -> Standing:
-        """Remember where it was told; returns what the person thinks by now."""
+    def told(self, answer_id: str, asker: str, where: Told) -> Standing | None:
+        """Remember where it was told; returns what the person thinks by now, None where they were forgotten."""
         ...
 
 
@@ -94,7 +94,9 @@ class Maintainers:
             return
         ts = self._slack.post(self._channel, self._message(matter, standing))
         now = self._journal.told(matter.answer_id, matter.asker, Told(self._channel, ts))
-        if (now.helpful, now.reason) != (standing.helpful, standing.reason):  # a reason came meanwhile
+        if now is None:  # who said it was forgotten while it was told
+            self._slack.delete(self._channel, ts)
+        elif (now.helpful, now.reason) != (standing.helpful, standing.reason):  # a reason came meanwhile
             self._slack.update(self._channel, ts, self._message(matter, now))
 
     def _message(self, matter: Matter, standing: Standing) -> Message:
