@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil, floor
 
 from include.lore.query.visible import UNSEEN, web_address
 from include.lore.types import PUBLIC, Hit
@@ -17,16 +18,11 @@ TELLING_WORDS = 8
 """A text of fewer words says what it says by where it stands: "Run `pip install --upgrade NAME`." is on many pages."""
 EDITED_SHARE = 0.02
 """How much of two copies' words may differ. Copies of a page differ in a date, a greeting or a corrected word."""
-LONG = 8
-"""Letters. Most texts have more words that are longer than they need keys, and so few that sorting them is quick."""
-KEYS = 6
-"""Two texts are compared when they share one of their longest words between the same neighbours: near-equal texts share
-nearly all of them, and others none."""
-
 TEXTS_KEPT = 2_048
-"""Passages that were taken apart lately: about 20 MB. Good passages are found by many questions."""
+"""Passages that were taken apart lately: about 15 MB. Good passages are found by many questions."""
 
-_NO_WORD = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))
+"""What each byte of ASCII text counts as."""
 # In Chinese and Japanese, which put no space between words, each character counts as one.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _NEGATIONS = frozenset(
@@ -67,65 +63,63 @@ def _openness(hit: Hit) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The words of a text in order, each of them once, and what it is found by among others (see `KEYS`)."""
+    """The words of a text in order, and each of them once."""
 
     words: tuple[str, ...]
     different: frozenset[str]
-    keys: tuple[tuple[str, ...], ...]
 
 
 class _Copies:
     """The texts that are there, each with its place in the list."""
 
     def __init__(self) -> None:
-        self._equal: dict[tuple[str, ...], int] = {}
+        self._short: dict[tuple[str, ...], int] = {}
         self._texts: list[_Text] = []
-        self._by_key: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._by_length: defaultdict[int, list[int]] = defaultdict(list)
 
     def place(self, hit: Hit) -> int:
         """The place of the text that this one is a copy of, or the next free one, where it is then known."""
         text = _text(hit.chunk.text)
-        short = len(text.words) < TELLING_WORDS
-        identity = (*text.words, "", hit.chunk.title, *hit.chunk.headings) if short else text.words
-        place = self._equal.get(identity)
-        if place is None:
-            keys = () if short else text.keys
-            place = self._nearly_equal(text, keys)
-            if place == len(self._texts):
-                self._texts.append(text)
-                for key in keys:
-                    self._by_key[key].append(place)
-        self._equal[identity] = place
+        free = len(self._texts)
+        if len(text.words) < TELLING_WORDS:
+            place = self._short.setdefault((*text.words, "", hit.chunk.title, *hit.chunk.headings), free)
+        else:
+            place = min(
+                (place for place in self._alike_in_length(text) if _edited(self._texts[place], text)), default=free
+            )
+            if place == free:
+                self._by_length[len(text.words)].append(place)
+        if place == free:
+            self._texts.append(text)
         return place
 
-    def _nearly_equal(self, text: _Text, keys: Iterable[tuple[str, ...]]) -> int:
-        places = sorted({place for key in keys for place in self._by_key[key]})
-        return next((place for place in places if _edited(self._texts[place], text)), len(self._texts))
+    def _alike_in_length(self, text: _Text) -> Iterator[int]:
+        """The places of the texts that need not differ in more words than copies may."""
+        length, ratio = len(text.words), (1 + EDITED_SHARE) / (1 - EDITED_SHARE)
+        for other in range(ceil(length / ratio), floor(length * ratio) + 1):
+            yield from self._by_length.get(other, ())
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _words(text: str) -> Sequence[str]:
     if text.isascii():  # most is, and this takes a third of the time
-        return tuple(text.lower().translate(_NO_WORD).split())
-    return tuple(_WORD.findall(text.translate(UNSEEN).lower()))
+        return text.encode().translate(_LETTERS).decode().split()
+    return _WORD.findall(text.translate(UNSEEN).lower())
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def _text(text: str) -> _Text:
-    words = _words(text)
-    different = frozenset(words)
-    long = [word for word in different if len(word) > LONG]
-    candidates = long if len(long) >= KEYS else different
-    longest = sorted(sorted(candidates), key=len, reverse=True)[:KEYS]  # sorted twice is faster than by pairs
-    return _Text(words, different, tuple(words[max(0, place - 1) : place + 2] for place in map(words.index, longest)))
+    words = tuple(_words(text))
+    return _Text(words, frozenset(words))
 
 
 def _edited(one: _Text, other: _Text) -> bool:
     """Whether these are the words of one text, a few of them edited."""
     allowed = EDITED_SHARE * (len(one.words) + len(other.words))
-    if abs(len(one.words) - len(other.words)) > allowed or len(one.different ^ other.different) > allowed:
-        return False  # the quick ways to see that too many differ
+    more = len(other.different) - len(one.different)
+    if abs(more) > allowed or 2 * len(one.different - other.different) + more > allowed:
+        return False  # too many words are in one of them only
     left, right = Counter(one.words), Counter(other.words)
-    differing = [*(left - right), *(right - left)]
-    if sum((left - right).values()) + sum((right - left).values()) > allowed:
+    differing = {word for word, _ in left.items() ^ right.items()}
+    if sum(abs(left[word] - right[word]) for word in differing) > allowed:
         return False
     return not any(word in _NEGATIONS or any(map(str.isdigit, word)) for word in differing)
