@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,7 +11,7 @@ from pathlib import Path
 import lancedb
 import pytest
 
-from include.lore.stores.lance_readers import LanceReaders
+from include.lore.stores.lance_readers import LanceReaders, run
 from include.lore.stores.lancedb import LanceStore
 from tests.contracts.store import RECIPE, embed, make_entry
 
@@ -24,32 +25,40 @@ def test_a_lent_table_stays_where_it_is_and_the_next_is_at_the_newest(address: s
     store = LanceStore(address, RECIPE)
     first = make_entry("a", ["one"])
     store.replace([first])
-    readers = LanceReaders(partial(lancedb.connect(address).open_table, "chunks_1"))
-    with readers.newest() as table:
-        rows = table.search().select(["id"]).with_row_id(True).to_arrow()["_rowid"].to_pylist()
-        store.replace([make_entry("a", ["two"]), make_entry("b", ["three"])])
-        table.count_rows()
-        assert table.take_row_ids(rows).select(["keywords"]).to_arrow()["keywords"].to_pylist() == [
-            first.chunks[0].passage
-        ]
-        with readers.newest() as another:
-            assert another.count_rows() == 2
-    with readers.newest() as table:
-        assert table.count_rows() == 2
+    changed = partial(store.replace, [make_entry("a", ["two"]), make_entry("b", ["three"])])
+
+    async def lend() -> None:
+        readers = LanceReaders(partial((await lancedb.connect_async(address)).open_table, "chunks_1"))
+        async with readers.newest() as table:
+            rows = (await table.query().select(["id"]).with_row_id().to_arrow())["_rowid"].to_pylist()
+            await asyncio.to_thread(changed)
+            await table.count_rows()
+            read = await table.take_row_ids(rows).select(["keywords"]).to_arrow()
+            assert read["keywords"].to_pylist() == [first.chunks[0].passage]
+            async with readers.newest() as another:
+                assert await another.count_rows() == 2
+        async with readers.newest() as table:
+            assert await table.count_rows() == 2
+
+    run(lend())
 
 
 def test_a_table_whose_reading_failed_is_not_lent_again() -> None:
     opened: list[object] = []
 
-    def open_table() -> object:
+    async def open_table() -> object:
         opened.append(object())
         return opened[-1]
 
-    readers = LanceReaders(open_table)
-    with pytest.raises(OSError), readers.newest():
-        raise OSError
-    with readers.newest() as table:
-        assert table is opened[1]
+    async def lend() -> None:
+        readers = LanceReaders(open_table)
+        with pytest.raises(OSError):
+            async with readers.newest():
+                raise OSError
+        async with readers.newest() as table:
+            assert table is opened[1]
+
+    run(lend())
 
 
 def test_searches_are_whole_while_the_table_is_rewritten(address: str) -> None:

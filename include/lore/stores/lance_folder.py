@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from include.lore.errors import ConfigurationError, LoreError, StoreError
 from include.lore.stores import lance_memory, schema
-from include.lore.stores.lance_readers import LanceReaders
+from include.lore.stores.lance_readers import LanceReaders, run
 from include.lore.stores.manifest import Manifest
 from include.lore.types import IndexVersion, Recipe
 
 if TYPE_CHECKING:
     from filelock import FileLock
-    from lancedb.db import DBConnection
+    from lancedb.db import AsyncConnection, DBConnection
 
 Table: TypeAlias = Any
 """A `lancedb.table.Table`, whose own annotations lack half of what its queries can do."""
@@ -112,7 +112,7 @@ class LanceFolder:
             if tables is None or made != version.created_at:  # an index made anew has other tables of the same names
                 table = self._connect().open_table
                 chunks, marks = _chunks(version.number), _marks(version.number)
-                readers = LanceReaders(partial(self._connect(following=False).open_table, chunks))
+                readers = LanceReaders(partial(self._connect_staying().open_table, chunks))
                 tables = Tables(table(STATE), table(DOCUMENTS), table(marks), table(chunks), readers)
                 self._open[version.number] = version.created_at, tables
             return tables
@@ -129,13 +129,18 @@ class LanceFolder:
                 remedy="Remove the folder, or set LORE_INDEX_URI to a new one, and run `lore sync --all`.",
             )
 
-    def _connect(self, *, following: bool = True) -> DBConnection:
-        """A connection whose tables look for newer commits before each read, or stay where they are."""
+    def _connect_staying(self) -> AsyncConnection:
+        """A connection for searches, whose tables stay at the commit that they were opened at."""
         lance_memory.prepare()
         import lancedb
 
-        if not following:
-            return lancedb.connect(str(self.path))
+        return run(lancedb.connect_async(str(self.path)))
+
+    def _connect(self) -> DBConnection:
+        """A connection whose tables look for newer commits before each read."""
+        lance_memory.prepare()
+        import lancedb
+
         small = lancedb.Session(index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE)
         return lancedb.connect(str(self.path), read_consistency_interval=timedelta(0), session=small)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from include.lore.stores.lance_folder import Table
+    from include.lore.stores.lance_readers import AsyncTable
 
 KEEP_VERSIONS = timedelta(minutes=10)
 """Reads take milliseconds and start at the newest version, so an older one is in nobody's use by then."""
@@ -28,8 +29,9 @@ Up to some 24,000 chunks these are all partitions.
 
 Measured at 100,000 chunks (docs/scale.md): recall of the true nearest 100 above .99, at a tenth of the cost.
 """
-REFINED = 2
-"""How many times the vectors that are asked for are taken from the index and ranked again by their exact distance."""
+LOOKED_AT = 1.25
+"""How many times the vectors that are asked for are taken from the index, to be ranked again by their true distance. At
+1.1 as many of the true nearest are found as at 2 (docs/scale.md)."""
 SEGMENTS_MAXIMUM = 4
 """Each sync adds a segment to the vector index, and a search looks into each, at some milliseconds: above this they
 become one, which at 100,000 chunks takes some 8 seconds of one processor.
@@ -60,9 +62,9 @@ def optimize_chunks(table: Table, *, exact_rows: int = EXACT_ROWS) -> None:
         table.optimize(cleanup_older_than=KEEP_VERSIONS)
 
 
-def probes(table: Table) -> int:
+async def probes(table: AsyncTable) -> int:
     """How many partitions of the vector index a search looks into; it changes nothing where there is no index."""
-    rows: int = table.count_rows()
+    rows: int = await table.count_rows()
     return max(PROBED_MINIMUM, round(PROBED_SHARE * rows / PARTITION_ROWS))
 
 

@@ -1,15 +1,29 @@
-"""Tables that stay at one commit for as long as a search lasts."""
+"""Tables that stay at one commit for as long as a search lasts, and the event loop that their searches run on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from include.lore.stores.lance_folder import Table
+__all__ = ["AsyncTable", "LanceReaders", "run"]
 
-__all__ = ["LanceReaders"]
+AsyncTable: TypeAlias = Any
+"""A `lancedb.AsyncTable`, whose own annotations lack half of what its queries can do."""
+
+Result = TypeVar("Result")
+
+
+def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """What the coroutine returns or raises, run on the loop of LanceDB's own blocking methods, which survives a fork.
+
+    Each of those methods crosses over to that loop and back, so several steps are made one coroutine. A handle that was
+    opened on this loop must be used on it.
+    """
+    from lancedb.background_loop import LOOP
+
+    result: Result = LOOP.run(coroutine)  # type: ignore[no-untyped-call]
+    return result
 
 
 class LanceReaders:
@@ -20,18 +34,18 @@ class LanceReaders:
     ran at once.
     """
 
-    def __init__(self, open: Callable[[], Table]) -> None:
+    def __init__(self, open: Callable[[], Awaitable[AsyncTable]]) -> None:
         self._open = open
-        self._idle: list[Table] = []
+        self._idle: list[AsyncTable] = []
 
-    @contextmanager
-    def newest(self) -> Iterator[Table]:
+    @asynccontextmanager
+    async def newest(self) -> AsyncIterator[AsyncTable]:
         """A table at its newest commit; it is given up where reading it fails."""
         try:
             table = self._idle.pop()
         except IndexError:
-            table = self._open()
+            table = await self._open()
         else:
-            table.checkout_latest()
+            await table.checkout_latest()
         yield table
         self._idle.append(table)

@@ -1,20 +1,22 @@
 """Hybrid search in a LanceDB table: nearest vectors, BM25 of LanceDB's own index, and their fusion.
 
-The two rankings give row numbers and scores only. The rows themselves are read for those that are returned, and where
-several searches of a question find a row, once for all of them (`LanceRows`). Row numbers hold within one commit, so
-the table must be one that stays where it is, such as `LanceReaders` lends.
+The two rankings run side by side and give row numbers only, and BM25 scores. The index of vectors has a byte for each
+number of a vector, so more are taken from it than are wanted, and ranked again by the true vectors. Rows are read once
+for all the searches of a question that look at them (`LanceRows`). Row numbers hold within one commit, so the table
+must be one that stays where it is, such as `LanceReaders` lends.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
 from include.lore.stores import schema
 from include.lore.stores.checks import QUERY_CHARACTERS
 from include.lore.stores.fusion import cosines_to, fuse
-from include.lore.stores.lance_index import REFINED, probes
+from include.lore.stores.lance_index import LOOKED_AT, probes
 from include.lore.types import Hit
 
 if TYPE_CHECKING:
@@ -22,38 +24,39 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from include.lore.stores.fusion import Scores
-    from include.lore.stores.lance_folder import Table
-    from include.lore.stores.lance_rows import LanceRows
+    from include.lore.stores.lance_readers import AsyncTable
+    from include.lore.stores.lance_rows import LanceRows, Row
     from include.lore.types import Vector
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Row numbers with the cosine, the BM25 and the fused score of each row; NaN where a ranking did not find it."""
-
-    rows: NDArray[np.uint64]
-    cosines: Scores
-    keywords: Scores
-    scores: Scores
-
-    def best(self, limit: int) -> Candidates:
-        """The `limit` highest by score, and those that tie with the last of them: ids, not read yet, tell which."""
-        import numpy as np
-
-        if len(self.rows) <= limit:
-            return self
-        kept = self.scores >= np.partition(self.scores, -limit)[-limit]
-        return Candidates(self.rows[kept], self.cosines[kept], self.keywords[kept], self.scores[kept])
-
-
-def search(
-    table: Table, passages: LanceRows, text: str, vector: Vector | None, limit: int, alpha: float, where: str
+async def search(
+    table: AsyncTable, passages: LanceRows, text: str, vector: Vector | None, limit: int, alpha: float, where: str
 ) -> list[Hit]:
     """The best `limit` of those chunks that `where` allows: see `Index.search`. They are read through `passages`."""
-    near = _by_vector(table, vector, limit, where) if vector is not None and alpha > 0 else {}
-    matching = _by_keyword(table, text, limit, where) if alpha < 1 else {}
-    found = _fuse(near, matching, alpha).best(limit)
-    hits = _hits(passages, table, found, vector) if len(found.rows) else ()
+    import numpy as np
+
+    near, matching = await asyncio.gather(
+        _by_vector(table, vector if alpha > 0 else None, looked_at := ceil(LOOKED_AT * limit), where),
+        _by_keyword(table, text if alpha < 1 else "", limit, where),
+    )
+    numbers = np.array(list(near | matching), dtype=np.uint64)
+    cosines = _column(near, numbers)
+    keywords = _column(matching, numbers)
+    looked = _best(_fused(cosines, keywords, looked_at, alpha), looked_at)
+    rows = await passages.read(table, numbers[looked].tolist())
+    if not rows:
+        return []
+    true = None if vector is None else cosines_to(np.stack([row.vector for row in rows]), vector)
+    if true is not None:
+        cosines[looked] = np.where(np.isnan(cosines[looked]), np.nan, true)
+    scores = _fused(cosines, keywords, limit, alpha)[looked]
+    shown = _best(scores, limit)
+    hits = _hits(
+        [rows[place] for place in shown.tolist()],
+        scores[shown],
+        true if true is None else true[shown],
+        keywords[looked][shown],
+    )
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:limit]
 
 
@@ -63,48 +66,62 @@ def visible(sources: Sequence[str], audiences: Sequence[str]) -> str:
     return f"{schema.is_in('source_id', sources)} AND {seen}" if sources else seen
 
 
-def _by_vector(table: Table, vector: Vector, limit: int, where: str) -> dict[int, float]:
-    """Row number → cosine."""
-    query = table.search(vector, vector_column_name="vector").distance_type("cosine")
-    query = query.nprobes(probes(table)).refine_factor(REFINED)
-    rows = query.where(where, prefilter=True).select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
+async def _by_vector(table: AsyncTable, vector: Vector | None, limit: int, where: str) -> dict[int, float]:
+    """Row number → cosine, as exact as the index has it."""
+    if vector is None:
+        return {}
+    query = table.query().nearest_to(vector).column("vector").distance_type("cosine").nprobes(await probes(table))
+    rows = await query.where(where).select(["_distance"]).with_row_id().limit(limit).to_arrow()
     return {
         row: 0.0 if distance is None or distance != distance else 1.0 - distance  # a zero vector has no direction
         for row, distance in zip(rows["_rowid"].to_pylist(), rows["_distance"].to_pylist(), strict=True)
     }
 
 
-def _by_keyword(table: Table, text: str, limit: int, where: str) -> dict[int, float]:
+async def _by_keyword(table: AsyncTable, text: str, limit: int, where: str) -> dict[int, float]:
     """Row number → BM25. Any word may match; the text is handed over as words, so nothing in it is an operator."""
     from lancedb.query import MatchQuery
 
+    if not text:
+        return {}
     words = MatchQuery(schema.clean(text[:QUERY_CHARACTERS]), "keywords")  # type: ignore[call-arg]  # a pydantic dataclass
-    query = table.search(words, query_type="fts").where(where, prefilter=True)
-    rows = query.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
+    query = table.query().nearest_to_text(words)
+    rows = await query.where(where).select(["_score"]).with_row_id().limit(limit).to_arrow()
     return dict(zip(rows["_rowid"].to_pylist(), rows["_score"].to_pylist(), strict=True))
 
 
-def _fuse(near: dict[int, float], matching: dict[int, float], alpha: float) -> Candidates:
+def _column(ranking: dict[int, float], numbers: NDArray[np.uint64]) -> Scores:
+    """The scores of these rows, NaN where the ranking did not find one."""
     import numpy as np
 
-    rows = list(near | matching)
-    cosines = np.array([near.get(row, np.nan) for row in rows], dtype=np.float64)
-    keywords = np.array([matching.get(row, np.nan) for row in rows], dtype=np.float64)
-    return Candidates(np.array(rows, dtype=np.uint64), cosines, keywords, fuse(cosines, keywords, alpha))
+    return np.array([ranking.get(number, np.nan) for number in numbers.tolist()], dtype=np.float64)
 
 
-def _hits(passages: LanceRows, table: Table, found: Candidates, vector: Vector | None) -> Iterator[Hit]:
+def _fused(cosines: Scores, keywords: Scores, limit: int, alpha: float) -> Scores:
+    """The fused scores of the `limit` nearest and of what keywords found; NaN for the others."""
+    import numpy as np
+
+    nearest = np.full(len(cosines), np.nan)
+    places = _best(cosines, limit)
+    nearest[places] = cosines[places]
+    return np.where(np.isnan(nearest) & np.isnan(keywords), np.nan, fuse(nearest, keywords, alpha))
+
+
+def _best(scores: Scores, limit: int) -> NDArray[np.intp]:
+    """The places of the `limit` highest, and of those that tie with the last of them, because ids tell which; not of
+    NaN.
+    """
+    import numpy as np
+
+    places = np.flatnonzero(~np.isnan(scores))
+    if len(places) <= limit:
+        return places
+    lowest = np.partition(scores[places], -limit)[-limit]
+    return np.flatnonzero(scores >= lowest)
+
+
+def _hits(rows: Sequence[Row], scores: Scores, cosines: Scores | None, keywords: Scores) -> Iterator[Hit]:
     """The rows as hits. One found by keyword only carries its true cosine for rerankers to use."""
-    import numpy as np
-
-    read = passages.read(table, found.rows.tolist())
-    cosines = None if vector is None else cosines_to(np.stack([its_vector for _, its_vector in read]), vector).tolist()
-    scores, keywords = found.scores.tolist(), found.keywords.tolist()
-    for number, (chunk, its_vector) in enumerate(read):
-        yield Hit(
-            chunk,
-            scores[number],
-            vector_score=None if cosines is None else cosines[number],
-            keyword_score=None if keywords[number] != keywords[number] else keywords[number],
-            vector=its_vector,
-        )
+    known = [None] * len(rows) if cosines is None else cosines.tolist()
+    for row, score, cosine, keyword in zip(rows, scores.tolist(), known, keywords.tolist(), strict=True):
+        yield Hit(row.chunk, score, cosine, None if keyword != keyword else keyword, row.vector)

@@ -17,6 +17,7 @@ from include.lore.stores import schema
 from include.lore.stores.checks import check_entries, check_query
 from include.lore.stores.lance_folder import LOCK_TIMEOUT, LanceFolder, Tables
 from include.lore.stores.lance_index import optimize, optimize_chunks
+from include.lore.stores.lance_readers import run
 from include.lore.stores.lance_rows import LanceRows
 from include.lore.stores.lance_search import search, visible
 from include.lore.stores.lance_tables import NOT_BLANK, remove_chunks, replace_chunks, select, sweep, upsert
@@ -103,9 +104,14 @@ class LanceStore:
         tables = self._tables()
         if tables is None or limit <= 0 or not audiences:
             return []
-        with self._folder.errors("search"), tables.readers.newest() as chunks:
-            passages = self._passages or LanceRows()
-            return search(chunks, passages, text, vector, limit, alpha, visible(sources, audiences))
+        passages, where = self._passages or LanceRows(), visible(sources, audiences)
+
+        async def found() -> list[Hit]:
+            async with tables.readers.newest() as chunks:
+                return await search(chunks, passages, text, vector, limit, alpha, where)
+
+        with self._folder.errors("search"):
+            return run(found())
 
     def document(self, document_id: str) -> Document | None:
         """See `Index.document`."""
