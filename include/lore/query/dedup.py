@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, floor
@@ -12,7 +12,7 @@ from math import ceil, floor
 from include.lore.query.visible import UNSEEN, web_address
 from include.lore.types import PUBLIC, Hit
 
-__all__ = ["dedup"]
+__all__ = ["dedup", "take_apart"]
 
 TELLING_WORDS = 8
 """A text of fewer words says what it says by where it stands: "Run `pip install --upgrade NAME`." is on many pages."""
@@ -57,6 +57,15 @@ def dedup(results: Iterable[Sequence[Hit]]) -> list[Hit]:
     return kept
 
 
+def take_apart(hits: Iterable[Hit]) -> None:
+    """Do what `dedup` does with each text by itself, which is half of its work, for hits that are there before others.
+
+    It is remembered for the texts that were taken apart last.
+    """
+    for hit in hits:
+        _text(hit.chunk.text)
+
+
 def _openness(hit: Hit) -> tuple[bool, bool]:
     return bool(web_address(hit.chunk.url)), PUBLIC in hit.chunk.audiences
 
@@ -84,20 +93,23 @@ class _Copies:
         if len(text.words) < TELLING_WORDS:
             place = self._short.setdefault((*text.words, "", hit.chunk.title, *hit.chunk.headings), free)
         else:
-            place = min(
-                (place for place in self._alike_in_length(text) if _edited(self._texts[place], text)), default=free
-            )
+            place = self._copied(text, free)
             if place == free:
                 self._by_length[len(text.words)].append(place)
         if place == free:
             self._texts.append(text)
         return place
 
-    def _alike_in_length(self, text: _Text) -> Iterator[int]:
-        """The places of the texts that need not differ in more words than copies may."""
-        length, ratio = len(text.words), (1 + EDITED_SHARE) / (1 - EDITED_SHARE)
+    def _copied(self, text: _Text, free: int) -> int:
+        """The first place of a text that this one is a copy of, else `free`. Only those are compared whose lengths say
+        that they need not differ in more words than copies may.
+        """
+        length, ratio, found = len(text.words), (1 + EDITED_SHARE) / (1 - EDITED_SHARE), free
         for other in range(ceil(length / ratio), floor(length * ratio) + 1):
-            yield from self._by_length.get(other, ())
+            for place in self._by_length.get(other, ()):
+                if place < found and _edited(self._texts[place], text):
+                    found = place
+        return found
 
 
 def _words(text: str) -> Sequence[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from include.lore.errors import LoreError, ModelError, StoreError
 from include.lore.protocols import Embedder, Index
 from include.lore.query.deadlines import each_within
+from include.lore.query.dedup import take_apart
 from include.lore.types import Hit, Question
 
 if TYPE_CHECKING:
@@ -42,18 +43,14 @@ def retrieve(
     StoreError when no search comes to its end, and at once any error that a person must mend.
     """
     vectors, notes = _vectors(embedder, wordings, seconds / 2)
-    searches = [
-        partial(
-            index.search,
-            wording,
-            vector,
-            limit,
-            alpha if vector is not None else 0.0,
-            question.sources,
-            question.audiences,
-        )
-        for wording, vector in zip(wordings, vectors, strict=True)
-    ]
+
+    def search(wording: str, vector: Vector | None) -> Sequence[Hit]:
+        weight = alpha if vector is not None else 0.0
+        hits = index.search(wording, vector, limit, weight, question.sources, question.audiences)
+        take_apart(hits)  # here, because other searches still run
+        return hits
+
+    searches = [partial(search, *each) for each in zip(wordings, vectors, strict=True)]
     late = StoreError(f"The search took longer than {seconds / 2:g} s.", remedy="Raise LORE_SEARCH_SECONDS.")
     found = each_within(seconds / 2, searches, late)
     failures = [result for result in found if isinstance(result, LoreError)]
