@@ -23,7 +23,7 @@ from bench.stopwatch import seconds
 from include.lore.convert import convert
 from include.lore.declarations import SiteDeclaration
 from include.lore.ingest.split import MarkdownSplitter
-from include.lore.sources.site import SiteSource
+from include.lore.sources.site.source import SiteSource
 from include.lore.types import Batch
 from tests.servers.site import SiteServer
 from tests.servers.sphinx import DOCS, build, find_sphinx, served

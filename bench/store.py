@@ -14,7 +14,7 @@ from uuid import UUID
 import numpy as np
 
 from bench.stopwatch import seconds
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Chunk, Document, Entry, Recipe
 
 CHUNKS = 5_000

@@ -8,7 +8,7 @@ import pytest
 
 from include.lore.errors import ConfigurationError
 from include.lore.settings import load_settings
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Message
 from include.lore.wiring import make_chat_model, make_reranker, open_store, weaviate_server
 from tests.fakes import FakeEmbedder

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from include.lore.stores.lance_versions import LanceVersions
+from include.lore.stores.lancedb.versions import LanceVersions
 from include.lore.types import Entry
 from tests.cli.conftest import Lore
 

@@ -16,7 +16,7 @@ from include.lore.evaluation.verdict import Figures, LeftOut, Outcome, Verdict
 from include.lore.evaluation.versions import IndexVersions
 from include.lore.orchestration.localrun import LocalRun
 from include.lore.settings import load_settings
-from include.lore.stores.lance_versions import LanceVersions
+from include.lore.stores.lancedb.versions import LanceVersions
 from include.lore.types import Entry
 
 from .approvals import a_person_who

@@ -12,7 +12,7 @@ from include.lore.evaluation.beir import load_beir
 from include.lore.evaluation.run import Listener, evaluate_beir
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.models.local_reranker import LocalReranker
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from include.lore.ingest.split import MarkdownSplitter
-from include.lore.stores.lance_versions import LanceVersions
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
+from include.lore.stores.lancedb.versions import LanceVersions
 from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Batch, Cursor, Recipe
 from tests.fakes import FakeEmbedder, make_document
 

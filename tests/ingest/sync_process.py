@@ -7,7 +7,7 @@ from pathlib import Path
 
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Batch, Recipe
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 

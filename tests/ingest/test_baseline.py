@@ -18,7 +18,7 @@ from include.lore.ingest.baseline import Baseline
 from include.lore.ingest.baseline_file import FORMAT, GROUP_BYTES, BaselineFile, BaselineWriter, writing
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync, SyncReport
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Batch, Document, Entry, Recipe, SourceState
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 

@@ -24,9 +24,9 @@ from include.lore.ingest.sync import Sync
 from include.lore.ingest.versions import VersionBuilder, behind
 from include.lore.ingest.visibility import hidden, is_hidden, shown
 from include.lore.protocols import Store, Versions
-from include.lore.stores.lance_folder import Tables
-from include.lore.stores.lance_versions import LanceVersions
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.folder import Tables
+from include.lore.stores.lancedb.store import LanceStore
+from include.lore.stores.lancedb.versions import LanceVersions
 from include.lore.types import Batch, Chunk, Document, Outline, Recipe
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 

@@ -15,7 +15,7 @@ from include.lore.ingest.fingerprint import fingerprint, recipe_of
 from include.lore.ingest.redact import Redactor
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Batch, Document, Failure, Recipe
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 from tests.ingest.secret_cases import FALSE_CASES, Maker, checked, true_cases

@@ -19,7 +19,7 @@ from include.lore.ingest.redact import Redactor
 from include.lore.ingest.report import ShardReport
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Batch, Cursor, Document, Failure, Recipe
 from tests.conftest import ROOT
 from tests.contracts.sync import KilledError, kill_at

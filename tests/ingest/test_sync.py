@@ -28,7 +28,7 @@ from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.stage import alone
 from include.lore.ingest.sync import Progress, ShardReport, Sync
 from include.lore.protocols import Source, Store
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Batch, Document, Entry, Failure, Recipe
 from tests.conftest import ROOT
 from tests.fakes import FakeEmbedder, FakeSource, make_document

@@ -12,7 +12,7 @@ from include.lore.errors import LoreError, ModelError, StoreError
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import ShardReport, Sync
 from include.lore.ingest.versions import VersionBuilder, behind, part_of
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Batch, Document, Entry, IndexVersion
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 from tests.ingest.houses import LONG, VersionedHouse

@@ -9,7 +9,7 @@ import pytest
 from include.lore.errors import RecordsError
 from include.lore.slackbot.incoming import ForgetMe, Greeting, Ignored, Incoming, read_command, read_event
 from include.lore.slackbot.words import Ask, Identity
-from include.lore.sources.slack_payload import is_ts
+from include.lore.sources.slack.payload import is_ts
 
 BOT = Identity("T1", "UBOT", "BBOT", "lore")
 TS, ROOT = "1764500100.000200", "1764500000.000100"

@@ -21,7 +21,7 @@ from include.lore.slackbot.audiences import Audiences
 from include.lore.slackbot.conversation import history
 from include.lore.slackbot.incoming import read_command, read_event
 from include.lore.slackbot.words import Ask
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import PUBLIC, Chunk, Entry, Message, Question, Recipe
 from tests.fakes import FakeEmbedder, make_document
 from tests.slackbot.fake_slack import BOT, FakeSlack

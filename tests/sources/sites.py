@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from include.lore.declarations import SiteDeclaration
-from include.lore.sources.site import SiteSource
-from include.lore.sources.site_fetch import Fetcher
+from include.lore.sources.site.fetch import Fetcher
+from include.lore.sources.site.source import SiteSource
 from include.lore.types import Cursor, Document
 from tests.contracts.source import last_cursor
 from tests.servers.site import SiteServer

@@ -10,9 +10,9 @@ import pytest
 
 from include.lore.declarations import GitHubRepoDeclaration
 from include.lore.protocols import Rereadable
-from include.lore.sources.github_archive import Archive
-from include.lore.sources.github_files import RepositoryFiles
-from include.lore.sources.github_listing import RepositoryState, SeenFile, digest_of
+from include.lore.sources.github.archive import Archive
+from include.lore.sources.github.files import RepositoryFiles
+from include.lore.sources.github.listing import RepositoryState, SeenFile, digest_of
 from include.lore.types import Cursor, Document
 from tests.contracts.source import last_cursor
 from tests.servers.github import GitHubServer

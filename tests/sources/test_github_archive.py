@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import pytest
 
 from include.lore.errors import SourceError
-from include.lore.sources.github_archive import Archive, CutArchiveError
+from include.lore.sources.github.archive import Archive, CutArchiveError
 from tests.servers.github_tarball import tarball
 
 LIMIT = 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from include.lore.sources.github_code import GRAMMARS, LONG, file_units
+from include.lore.sources.github.code import GRAMMARS, LONG, file_units
 
 SOURCES = {
     "python": (

@@ -10,10 +10,10 @@ import pytest
 from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.errors import ConfigurationError, SourceError
 from include.lore.settings import Settings
-from include.lore.sources.github_answers import GitHubError
-from include.lore.sources.github_app import AppToken, github_access
-from include.lore.sources.github_hosts import Hosts
-from include.lore.sources.github_http import GitHubAccess
+from include.lore.sources.github.answers import GitHubError
+from include.lore.sources.github.app import AppToken, github_access
+from include.lore.sources.github.hosts import Hosts
+from include.lore.sources.github.http import GitHubAccess
 from include.lore.sources.retries import Retries
 from include.lore.wiring import make_source
 from tests.servers.github import App, Fault, GitHubServer

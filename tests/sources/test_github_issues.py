@@ -9,8 +9,8 @@ import pytest
 
 from include.lore.declarations import GitHubIssuesDeclaration
 from include.lore.errors import SourceError
-from include.lore.sources.github_http import GitHubAccess
-from include.lore.sources.github_issues import GitHubIssuesSource
+from include.lore.sources.github.http import GitHubAccess
+from include.lore.sources.github.issues import GitHubIssuesSource
 from include.lore.sources.http import HttpError
 from include.lore.sources.retries import Retries
 from tests.contracts.source import SourceContract, failed, ids, last_cursor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from include.lore.sources.github_links import RepositoryLinks
+from include.lore.sources.github.links import RepositoryLinks
 
 FILES = [
     "README.md",

@@ -10,8 +10,8 @@ import pytest
 from include.lore.convert import convert
 from include.lore.declarations import GitHubRepoDeclaration
 from include.lore.errors import SourceError
-from include.lore.sources.github_http import GitHubAccess
-from include.lore.sources.github_repo import GitHubRepoSource
+from include.lore.sources.github.http import GitHubAccess
+from include.lore.sources.github.repo import GitHubRepoSource
 from include.lore.sources.http import HttpError
 from include.lore.sources.retries import Retries
 from tests.contracts.source import SourceContract, failed, ids, last_cursor

@@ -11,7 +11,7 @@ from include.lore.errors import RemovalFloorError, SourceError
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync, SyncReport
 from include.lore.protocols import Source
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
 from tests.servers.github import Fault, GitHubServer, rate_limited

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpcore
 import pytest
 
-from include.lore.sources.guard import ForbiddenAddressError, GuardedBackend, is_public, resolve
+from include.lore.sources.site.guard import ForbiddenAddressError, GuardedBackend, is_public, resolve
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from include.lore.sources.inflate import Inflater, TooLargeError, gunzip
+from include.lore.sources.site.inflate import Inflater, TooLargeError, gunzip
 
 TEXT = b"The same words again and again. " * 100
 

@@ -12,8 +12,8 @@ import pytest
 from include.lore.declarations import JsonApiDeclaration, load_declaration
 from include.lore.errors import ConfigurationError, DeclarationError, SourceError
 from include.lore.settings import load_settings
-from include.lore.sources.json_api import JsonApiSource
-from include.lore.sources.json_http import Secrets, secrets_for
+from include.lore.sources.json_api.http import Secrets, secrets_for
+from include.lore.sources.json_api.source import JsonApiSource
 from include.lore.sources.retries import Retries
 from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, failed, ids, last_cursor

@@ -7,7 +7,7 @@ import time
 import pytest
 from markdown_it import MarkdownIt
 
-from include.lore.sources.mrkdwn import Names, to_markdown, to_plain
+from include.lore.sources.slack.mrkdwn import Names, to_markdown, to_plain
 
 NAMES = Names({"U1": "Ann Lee", "U2": "*[x](http://evil)*"}, {"C1": "general"})
 

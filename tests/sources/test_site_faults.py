@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 
 from include.lore.errors import SourceError
-from include.lore.sources.guard import ForbiddenAddressError
-from include.lore.sources.site import SiteSource
-from include.lore.sources.site_fetch import Fetcher
+from include.lore.sources.site.fetch import Fetcher
+from include.lore.sources.site.guard import ForbiddenAddressError
+from include.lore.sources.site.source import SiteSource
 from tests.contracts.source import failed, ids
 from tests.servers.site import Fault, Resource, SiteServer, links, page, redirect, sitemap, text
 from tests.sources.sites import declare, documents, keys, read, source_of

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from include.lore.sources.site_pages import MAX_CURSOR, Entry, Pages, State
+from include.lore.sources.site.pages import MAX_CURSOR, Entry, Pages, State
 
 ORIGIN = "https://docs.example.com"
 

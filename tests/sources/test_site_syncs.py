@@ -12,7 +12,7 @@ from include.lore.errors import RemovalFloorError, SourceError
 from include.lore.ingest.report import SyncReport
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
 from tests.servers.site import Fault, Resource, SiteServer, links, page, redirect

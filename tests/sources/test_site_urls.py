@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from include.lore.declarations import SiteDeclaration
-from include.lore.sources.site_urls import Scope
+from include.lore.sources.site.urls import Scope
 
 BASE = "https://docs.example.com/guide/intro"
 

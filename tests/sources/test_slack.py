@@ -13,8 +13,8 @@ import pytest
 from include.lore.declarations import SlackDeclaration, SlackExportDeclaration
 from include.lore.errors import ConfigurationError, SourceError
 from include.lore.settings import load_settings
-from include.lore.sources.slack import SlackSource
-from include.lore.sources.slack_export import SlackExportSource
+from include.lore.sources.slack.export import SlackExportSource
+from include.lore.sources.slack.source import SlackSource
 from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, last_cursor
 from tests.servers.slack import TOKEN, SlackServer

@@ -10,7 +10,7 @@ import pytest
 
 from include.lore.declarations import SlackExportDeclaration
 from include.lore.errors import SourceError
-from include.lore.sources.slack_export import SlackExportSource
+from include.lore.sources.slack.export import SlackExportSource
 from tests.contracts.source import SourceContract, failed
 
 CHANNELS = [{"id": "C1", "name": "general"}, {"id": "C2", "name": "deploys"}]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from include.lore.errors import SourceError
-from include.lore.sources.slack_api import SlackApi, SlackConnection
-from include.lore.sources.slack_attachments import PostFile
-from include.lore.sources.slack_files import SlackFiles
-from include.lore.sources.slack_messages import Conversation, Post
+from include.lore.sources.slack.api import SlackApi, SlackConnection
+from include.lore.sources.slack.attachments import PostFile
+from include.lore.sources.slack.files import SlackFiles
+from include.lore.sources.slack.messages import Conversation, Post
 from tests.servers.github import Fault
 from tests.servers.slack import LOGIN_PAGE, TOKEN, SlackServer
 from tests.sources.test_slack import CHANNELS, USERS, say, source_of, synced, thread, ts

@@ -8,7 +8,7 @@ from include.lore.convert import convert
 from include.lore.errors import SourceError
 from include.lore.ingest.split import MarkdownSplitter
 from include.lore.ingest.sync import Sync
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
 from tests.sources.test_slack import say, source_of

@@ -14,9 +14,9 @@ from include.lore.declarations import StackOverflowDeclaration
 from include.lore.errors import ConfigurationError, SourceError
 from include.lore.settings import load_settings
 from include.lore.sources.retries import Retries
-from include.lore.sources.stackoverflow import StackOverflowSource
-from include.lore.sources.stackoverflow_api import StackExchangeAccess
-from include.lore.sources.stackoverflow_dump import StackOverflowDumpSource
+from include.lore.sources.stackoverflow.api import StackExchangeAccess
+from include.lore.sources.stackoverflow.dump import StackOverflowDumpSource
+from include.lore.sources.stackoverflow.source import StackOverflowSource
 from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.json_api import Fault

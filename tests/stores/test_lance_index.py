@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from include.lore.stores import schema
-from include.lore.stores.lance_index import SEGMENTS_MAXIMUM, VECTOR_INDEX, optimize_chunks
-from include.lore.stores.lance_readers import run
-from include.lore.stores.lance_rows import LanceRows
-from include.lore.stores.lance_search import search, visible
+from include.lore.stores.lancedb.index import SEGMENTS_MAXIMUM, VECTOR_INDEX, optimize_chunks
+from include.lore.stores.lancedb.readers import run
+from include.lore.stores.lancedb.rows import LanceRows
+from include.lore.stores.lancedb.search import search, visible
 from include.lore.types import PUBLIC, Chunk, Hit
 from tests.contracts.store import DIMENSIONS
 

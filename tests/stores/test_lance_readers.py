@@ -11,8 +11,8 @@ from pathlib import Path
 import lancedb
 import pytest
 
-from include.lore.stores.lance_readers import LanceReaders, run
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.readers import LanceReaders, run
+from include.lore.stores.lancedb.store import LanceStore
 from tests.contracts.store import RECIPE, embed, make_entry
 
 

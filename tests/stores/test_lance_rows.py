@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from include.lore.stores import schema
-from include.lore.stores.lance_readers import run
-from include.lore.stores.lance_rows import ROWS_KEPT, LanceRows
+from include.lore.stores.lancedb.readers import run
+from include.lore.stores.lancedb.rows import ROWS_KEPT, LanceRows
 from include.lore.types import Chunk
 from tests.query.fakes import make_chunk
 

@@ -10,8 +10,8 @@ import lancedb
 import pytest
 
 from include.lore.stores import schema
-from include.lore.stores.lance_tables import BLANK, replace_chunks, upsert
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.store import LanceStore
+from include.lore.stores.lancedb.tables import BLANK, replace_chunks, upsert
 from include.lore.types import Counts, Entry
 from tests.contracts.store import RECIPE, embed, held, make_entry, texts
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
-from include.lore.stores.lance_folder import LOCK_FILE, MANIFEST_FILE
-from include.lore.stores.lancedb import LanceStore
+from include.lore.stores.lancedb.folder import LOCK_FILE, MANIFEST_FILE
+from include.lore.stores.lancedb.store import LanceStore
 from include.lore.types import Counts, Recipe, SourceState
 from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
 
@@ -25,7 +25,7 @@ def open_store(address: str, recipe: Recipe = RECIPE) -> LanceStore:
 
 class TestLanceStore(StoreContract):
     opener = "tests.stores.test_lancedb:open_store"
-    versions_opener = "include.lore.stores.lance_versions:LanceVersions"
+    versions_opener = "include.lore.stores.lancedb.versions:LanceVersions"
 
     @pytest.fixture
     def address(self, tmp_path: Path) -> str:
@@ -48,7 +48,7 @@ def test_reading_makes_nothing_on_disk(address: str) -> None:
 
 def test_importing_the_store_loads_neither_lancedb_nor_numpy() -> None:
     heavy = "lancedb", "pyarrow", "numpy"
-    code = f"import sys, include.lore.stores.lancedb; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, include.lore.stores.lancedb.store; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

@@ -15,11 +15,11 @@ from pydantic import SecretStr
 from include.lore.doctor import Finding, check_weaviate
 from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
 from include.lore.settings import Settings
-from include.lore.stores.weaviate import WeaviateStore
-from include.lore.stores.weaviate_connection import WeaviateServer
-from include.lore.stores.weaviate_rows import Row, insert
-from include.lore.stores.weaviate_schema import Shape
-from include.lore.stores.weaviate_versions import WeaviateVersions
+from include.lore.stores.weaviate.connection import WeaviateServer
+from include.lore.stores.weaviate.rows import Row, insert
+from include.lore.stores.weaviate.schema import Shape
+from include.lore.stores.weaviate.store import WeaviateStore
+from include.lore.stores.weaviate.versions import WeaviateVersions
 from include.lore.types import Counts, Recipe, SourceState
 from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
 from tests.servers.weaviate import WRITER, Address, client_of, names_at, remove
@@ -67,7 +67,7 @@ def test_reading_makes_nothing_on_the_server(weaviate_index: Address) -> None:
 
 def test_importing_the_store_loads_neither_the_client_nor_numpy() -> None:
     heavy = "weaviate", "grpc", "httpx", "numpy"
-    code = f"import sys, include.lore.stores.weaviate; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, include.lore.stores.weaviate.store; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

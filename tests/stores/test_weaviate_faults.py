@@ -13,8 +13,8 @@ import grpc
 import pytest
 
 from include.lore.errors import ConfigurationError, LoreError, StoreError
-from include.lore.stores.weaviate import WeaviateStore
-from include.lore.stores.weaviate_connection import WeaviateServer
+from include.lore.stores.weaviate.connection import WeaviateServer
+from include.lore.stores.weaviate.store import WeaviateStore
 from include.lore.types import Counts
 from tests.contracts.store import RECIPE, embed, held, make_entry
 from tests.servers.faults import Proxy, answering, failing_grpc, failing_rest

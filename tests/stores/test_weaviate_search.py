@@ -16,10 +16,10 @@ from weaviate.proto.v1 import base_pb2, search_get_pb2
 
 from include.lore.errors import ConfigurationError
 from include.lore.stores.schema import chunk_values, to_chunk
-from include.lore.stores.weaviate_rows import WINDOW
-from include.lore.stores.weaviate_schema import VECTOR_NAME
-from include.lore.stores.weaviate_search import QUERY_CHARACTERS, search
-from include.lore.stores.weaviate_words import index_words
+from include.lore.stores.weaviate.rows import WINDOW
+from include.lore.stores.weaviate.schema import VECTOR_NAME
+from include.lore.stores.weaviate.search import QUERY_CHARACTERS, search
+from include.lore.stores.weaviate.words import index_words
 from include.lore.types import PUBLIC
 from tests.contracts.store import embed, make_entry
 from tests.servers.weaviate import Address, client_of

@@ -13,7 +13,7 @@ import pytest
 
 from include.lore.errors import ConfigurationError, IndexMismatchError, LoreError, StoreError
 from include.lore.stores.manifest import version_to_json
-from include.lore.stores.weaviate_schema import Shape, key_of
+from include.lore.stores.weaviate.schema import Shape, key_of
 from include.lore.types import Counts, IndexVersion, Recipe
 from tests.contracts.store import DIMENSIONS, OTHER_MODEL, RECIPE, embed, held, make_entry, texts
 from tests.servers.weaviate import Address, client_of, names_at

@@ -17,7 +17,7 @@ from include.lore.errors import LoreError
 from include.lore.settings import Settings
 
 if TYPE_CHECKING:
-    from include.lore.sources.github_probe import Need
+    from include.lore.sources.github.probe import Need
 
 GitHubDeclaration: TypeAlias = GitHubRepoDeclaration | GitHubIssuesDeclaration
 
@@ -47,8 +47,8 @@ def examine_accounts(settings: Settings) -> Iterator[Finding]:
 
 def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] = ()) -> Finding:
     """Does GitHub take the token or the App, and may it read what is declared? The declarations are of one server."""
-    from include.lore.sources.github_http import GitHubAccess
-    from include.lore.sources.github_probe import probe_github
+    from include.lore.sources.github.http import GitHubAccess
+    from include.lore.sources.github.probe import probe_github
     from include.lore.sources.retries import Retries
     from include.lore.wiring.secrets import secret
     from include.lore.wiring.sources import make_github_access
@@ -78,7 +78,7 @@ def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] =
 
 def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) -> Finding:
     """Does Slack take the token, and has it the scopes that are needed? The declarations are of one server."""
-    from include.lore.sources.slack_probe import probe_slack
+    from include.lore.sources.slack.probe import probe_slack
     from include.lore.wiring.sources import make_slack_connection
 
     if settings.slack_token is None and not declarations:
@@ -99,7 +99,7 @@ def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) ->
 
 
 def _need(declaration: GitHubDeclaration) -> Need:
-    from include.lore.sources.github_probe import Need
+    from include.lore.sources.github.probe import Need
 
     if isinstance(declaration, GitHubRepoDeclaration):
         return Need(declaration.repository, ("contents",))

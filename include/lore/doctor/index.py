@@ -9,8 +9,8 @@ from include.lore.settings import Settings
 
 def check_weaviate(settings: Settings) -> Finding:
     """Is the server there, new enough and ready, and may the key write? A key for asking only need not."""
-    from include.lore.stores.weaviate_connection import MINIMUM_VERSION, WeaviateConnection
-    from include.lore.stores.weaviate_probe import probe
+    from include.lore.stores.weaviate.connection import MINIMUM_VERSION, WeaviateConnection
+    from include.lore.stores.weaviate.probe import probe
     from include.lore.wiring import weaviate_server
 
     connection = WeaviateConnection(weaviate_server(settings))

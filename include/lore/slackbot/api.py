@@ -9,7 +9,7 @@ from include.lore.slackbot.api_call import Caller
 from include.lore.slackbot.api_errors import UncertainError, unreachable
 from include.lore.slackbot.words import Block, Identity, Message, SlackError
 from include.lore.sources.payload import as_mapping, as_mappings, as_text
-from include.lore.sources.slack_payload import is_ts
+from include.lore.sources.slack.payload import is_ts
 
 __all__ = ["EVENT_TYPE", "WebApi"]
 

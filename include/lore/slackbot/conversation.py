@@ -19,10 +19,10 @@ from include.lore.slackbot.api_errors import level
 from include.lore.slackbot.incoming import SAID, SLACKBOT
 from include.lore.slackbot.mentions import asked_text, says_something
 from include.lore.slackbot.words import Ask, Identity, Slack, SlackError
-from include.lore.sources.mrkdwn import Names
 from include.lore.sources.payload import Payload, as_mapping, as_mappings, as_text
-from include.lore.sources.slack_attachments import attachment_quotes, block_texts
-from include.lore.sources.slack_payload import is_ts
+from include.lore.sources.slack.attachments import attachment_quotes, block_texts
+from include.lore.sources.slack.mrkdwn import Names
+from include.lore.sources.slack.payload import is_ts
 from include.lore.types import Message
 
 __all__ = ["history"]

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from include.lore.slackbot.mentions import asked_text, mentions, says_something, speaks_to_others
 from include.lore.slackbot.words import Ask, Identity, Places, Room, Way
 from include.lore.sources.payload import Payload, as_mapping, as_mappings, as_text
-from include.lore.sources.slack_payload import is_ts
+from include.lore.sources.slack.payload import is_ts
 
 __all__ = ["ForgetMe", "Greeting", "Ignored", "Incoming", "read_command", "read_event"]
 

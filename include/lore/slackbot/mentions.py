@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from include.lore.query.visible import UNSEEN
-from include.lore.sources.mrkdwn import Names, to_markdown
+from include.lore.sources.slack.mrkdwn import Names, to_markdown
 
 __all__ = ["asked_text", "mentions", "says_something", "speaks_to_others"]
 

@@ -16,10 +16,10 @@ from include.lore.wiring.strategies import make_splitters
 
 if TYPE_CHECKING:
     from include.lore.ingest.versions import VersionBuilder
-    from include.lore.stores.weaviate import WeaviateStore
-    from include.lore.stores.weaviate_connection import WeaviateServer
-    from include.lore.stores.weaviate_schema import Shape
-    from include.lore.stores.weaviate_versions import WeaviateVersions
+    from include.lore.stores.weaviate.connection import WeaviateServer
+    from include.lore.stores.weaviate.schema import Shape
+    from include.lore.stores.weaviate.store import WeaviateStore
+    from include.lore.stores.weaviate.versions import WeaviateVersions
 
 __all__ = [
     "make_builder",
@@ -64,7 +64,7 @@ def open_store(settings: Settings, embedder: Embedder, splitter: Splitter | None
     recipe = make_recipe(settings, embedder, splitter)
     if settings.store == "weaviate":
         return open_weaviate(settings, recipe)
-    from include.lore.stores.lancedb import LanceStore
+    from include.lore.stores.lancedb.store import LanceStore
 
     return LanceStore(settings.index_uri, recipe)
 
@@ -73,7 +73,7 @@ def open_versions(settings: Settings) -> Versions:
     """The versions of the index, whatever the settings fit."""
     if settings.store == "weaviate":
         return weaviate_versions(settings)
-    from include.lore.stores.lance_versions import LanceVersions
+    from include.lore.stores.lancedb.versions import LanceVersions
 
     return LanceVersions(settings.index_uri)
 
@@ -148,7 +148,7 @@ def make_builders(
 
 def weaviate_server(settings: Settings) -> WeaviateServer:
     """The Weaviate server that the settings name. Raises ConfigurationError where they name none."""
-    from include.lore.stores.weaviate_connection import WeaviateServer
+    from include.lore.stores.weaviate.connection import WeaviateServer
 
     if not settings.weaviate_url:
         raise ConfigurationError("LORE_STORE is weaviate, but no server is named.", remedy="Set LORE_WEAVIATE_URL.")
@@ -164,7 +164,7 @@ def weaviate_server(settings: Settings) -> WeaviateServer:
 
 def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
     """The index on a Weaviate server, at the version that fits; raises what `WeaviateStore` does."""
-    from include.lore.stores.weaviate import WeaviateStore
+    from include.lore.stores.weaviate.store import WeaviateStore
 
     return WeaviateStore(
         weaviate_server(settings),
@@ -177,7 +177,7 @@ def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
 
 def weaviate_versions(settings: Settings) -> WeaviateVersions:
     """The versions of the index on a Weaviate server."""
-    from include.lore.stores.weaviate_versions import WeaviateVersions
+    from include.lore.stores.weaviate.versions import WeaviateVersions
 
     return WeaviateVersions(
         weaviate_server(settings),
@@ -188,7 +188,7 @@ def weaviate_versions(settings: Settings) -> WeaviateVersions:
 
 
 def _weaviate_shape(settings: Settings) -> Shape:
-    from include.lore.stores.weaviate_schema import Shape
+    from include.lore.stores.weaviate.schema import Shape
 
     return Shape(settings.weaviate_replication_factor, settings.weaviate_vector_index, settings.weaviate_quantization)
 

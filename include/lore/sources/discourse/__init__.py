@@ -1,0 +1,1 @@
+"""A Discourse forum: `source` is the `Source`."""

@@ -1,0 +1,210 @@
+"""The categories, lists and topics of a Discourse forum, as it serves them in JSON."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from include.lore.declarations import DiscourseDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.discourse.text import Topic, is_accepted, topic_document, topic_of
+from include.lore.sources.json_api.http import JsonApi
+from include.lore.sources.payload import Payload, as_mapping, as_mappings
+from include.lore.sources.posts import one_line
+from include.lore.sources.retries import Again
+from include.lore.types import Document
+
+__all__ = ["Forum", "explain_discourse"]
+
+POSTS_AT_ONCE = 20
+"""As many as the forum's own pages ask for."""
+MAX_PAGES = 20_000
+MAX_REPEATS = 10
+"""So many pages in a row that bring nothing new are a list without an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    id: int
+    name: str
+    slug: str
+    restricted: bool
+    parent: int | None
+
+
+class Forum:
+    """Categories, lists and topics of one forum, during one read."""
+
+    def __init__(self, api: JsonApi, declaration: DiscourseDeclaration) -> None:
+        self._api = api
+        self._declaration = declaration
+        self._categories = {category.id: category for category in self._load_categories()}
+
+    def topics(self) -> dict[int, Topic]:
+        """Every topic that the declaration covers, by id.
+
+        Pages are numbered: a topic that is bumped while they are read comes twice, but one that is deleted moves
+        another from the next page onto one that was read. So lists of more than a page are read twice.
+        """
+        found: dict[int, Topic] = {}
+        for path, allowed in self._lists():
+            for _ in range(2):
+                pages = 0
+                for rows in self._pages(path):
+                    pages += 1
+                    for topic in map(topic_of, rows):
+                        if topic and topic.category_id in allowed and self._wanted(topic):
+                            found.setdefault(topic.id, topic)
+                    if len(found) > self._declaration.max_topics:
+                        raise SourceError(
+                            f"{self._declaration.id} means more than {self._declaration.max_topics:,} topics.",
+                            remedy="Name `categories`, set `solved_only`, or raise `max_topics`.",
+                        )
+                if pages == 1:
+                    break
+        return found
+
+    def document(self, topic: Topic) -> Document:
+        """A topic with its posts. Raises HttpError when it is gone, ConversionError when a post cannot be read."""
+        path = f"/t/{topic.id}"
+        payload = as_mapping(self._api.get(f"{path}.json").data)
+        stream = as_mapping(payload.get("post_stream"))
+        posts = {post["id"]: post for post in as_mappings(stream.get("posts")) if isinstance(post.get("id"), int)}
+        order = [number for number in stream.get("stream") or () if isinstance(number, int)] or list(posts)
+        wanted = order[: self._declaration.max_posts]
+        missing = [number for number in wanted if number not in posts]
+        for start in range(0, len(missing), POSTS_AT_ONCE):
+            some = missing[start : start + POSTS_AT_ONCE]
+            answer = as_mapping(self._api.get(f"{path}/posts.json", {"post_ids[]": some}).data)
+            posts |= {post.get("id"): post for post in as_mappings(as_mapping(answer.get("post_stream")).get("posts"))}
+        shown = [posts[number] for number in wanted if number in posts]
+        shown += self._solution(path, payload, shown)
+        category = self._categories.get(topic.category_id or 0)
+        return topic_document(
+            {**payload, "id": topic.id},
+            shown,
+            max(0, len(order) - len(wanted)),
+            category.name if category else "",
+            self._declaration,
+        )
+
+    def _solution(self, path: str, payload: Payload, shown: list[Payload]) -> list[Payload]:
+        """The accepted solution, where it stands beyond the posts that were read."""
+        number = as_mapping(payload.get("accepted_answer")).get("post_number")
+        if not isinstance(number, int) or any(is_accepted(post) or post.get("post_number") == number for post in shown):
+            return []
+        near = as_mapping(as_mapping(self._api.get(f"{path}/{number}.json").data).get("post_stream"))
+        return [
+            {**post, "accepted_answer": True}
+            for post in as_mappings(near.get("posts"))
+            if post.get("post_number") == number
+        ]
+
+    def _wanted(self, topic: Topic) -> bool:
+        return topic.solved or not self._declaration.solved_only
+
+    def _lists(self) -> Iterator[tuple[str, set[int]]]:
+        """The lists to read, each with the categories whose topics are taken from it.
+
+        Raises SourceError for a private category where the declaration does not say who may see it.
+        """
+        if not self._declaration.categories:
+            yield "/latest.json", {one.id for one in self._categories.values() if not one.restricted}
+            return
+        for category in {one.id: one for one in map(self._category, self._declaration.categories)}.values():
+            if category.restricted and "audiences" not in self._declaration.model_fields_set:
+                raise SourceError(
+                    f"The category {category.name!r} of {self._declaration.url} is private.",
+                    remedy="Say in `audiences` who may see what comes from it.",
+                )
+            slug = category.slug or f"{category.id}-category"
+            yield f"/c/{slug}/{category.id}/l/latest.json", self._family(category.id)
+
+    def _category(self, name: str | int) -> Category:
+        named: dict[str, Category] = {}
+        for category in self._categories.values():
+            for key in (str(category.id), category.slug, category.name.lower()):
+                named.setdefault(key, category)
+        found = named.get(str(name).lower())
+        if found is None:
+            near = difflib.get_close_matches(str(name), named, n=1)
+            private = "Correct `categories`; a private one needs an API key in LORE_API_HEADERS."
+            raise SourceError(
+                f"{self._declaration.url} shows no category {name!r}.",
+                remedy=f"Did you mean {near[0]!r}?" if near else private,
+            )
+        return found
+
+    def _family(self, category_id: int) -> set[int]:
+        """A category and the public ones below it."""
+        family = {category_id}
+        public = [one for one in self._categories.values() if not one.restricted]
+        while more := {one.id for one in public if one.parent in family} - family:
+            family |= more
+        return family
+
+    def _load_categories(self) -> Iterator[Category]:
+        """All categories; forums with very many give them in pages, the others the same ones for each page."""
+        seen: set[int] = set()
+        for page in range(1, MAX_PAGES):
+            params: dict[str, str | int] = {"include_subcategories": "true", "page": page}
+            data = as_mapping(self._api.get("/categories.json", params).data)
+            rows = list(_flat(as_mappings(as_mapping(data.get("category_list")).get("categories"))))
+            fresh = [row for row in rows if isinstance(row.get("id"), int) and row["id"] not in seen]
+            if not fresh:
+                return
+            for row in fresh:
+                seen.add(row["id"])
+                parent = row.get("parent_category_id")
+                yield Category(
+                    id=row["id"],
+                    name=one_line(row.get("name")),
+                    slug=one_line(row.get("slug")).rpartition("/")[2],
+                    restricted=row.get("read_restricted") is True,
+                    parent=parent if isinstance(parent, int) else None,
+                )
+
+    def _pages(self, path: str) -> Iterator[list[Payload]]:
+        seen: set[object] = set()
+        repeats = 0
+        for page in range(MAX_PAGES):
+            params: dict[str, str | int] = {"page": page, "no_definitions": "true"}
+            data = as_mapping(self._api.get(path, params).data)
+            topics = data.get("topic_list")
+            if not isinstance(topics, dict):
+                raise SourceError(
+                    f"{self._declaration.url}{path} answered something else than a list of topics.",
+                    remedy="Check that `url` is the address of a Discourse forum.",
+                )
+            rows = as_mappings(topics.get("topics"))
+            yield rows
+            if not topics.get("more_topics_url") or not rows:
+                return
+            repeats = 0 if any(row.get("id") not in seen for row in rows) else repeats + 1
+            if repeats > MAX_REPEATS:
+                break
+            seen.update(row.get("id") for row in rows)
+        raise SourceError(
+            f"The list {self._declaration.url}{path} runs in a circle or has no end.", remedy="Look at the forum."
+        )
+
+
+def explain_discourse(status: int, data: Any) -> Again | str:
+    """What a refusal of Discourse says: a list of sentences, and how long to wait when too much was asked."""
+    payload = as_mapping(data)
+    errors = payload.get("errors")
+    said = "; ".join(one_line(error) for error in errors[:3]) if isinstance(errors, list) else ""
+    seconds = as_mapping(payload.get("extras")).get("wait_seconds")
+    if payload.get("error_type") == "rate_limit" or status == 429:
+        return Again(said, float(seconds) if isinstance(seconds, int | float) else None)
+    return said
+
+
+def _flat(rows: list[Payload]) -> Iterator[Payload]:
+    for row in rows:
+        yield row
+        yield from (
+            {"parent_category_id": row.get("id"), **below} for below in _flat(as_mappings(row.get("subcategory_list")))
+        )

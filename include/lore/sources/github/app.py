@@ -1,0 +1,141 @@
+"""A GitHub App in the place of a person's token: signs a JWT with its key, and trades it for an hour's token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from include.lore.errors import ConfigurationError, MissingPackageError, SourceError
+from include.lore.sources.github.answers import GitHubError, GitHubReply
+from include.lore.sources.github.http import GitHubAccess
+from include.lore.sources.payload import as_mapping, as_text
+from include.lore.sources.retries import Retries
+
+__all__ = ["AppToken", "github_access"]
+
+UNAUTHORIZED = 401
+JWT_SECONDS = 540
+"""GitHub takes at most ten minutes, counted from its own clock."""
+BACKDATED_SECONDS = 60
+RENEW_BEFORE_SECONDS = 300
+"""A token is not used in its last minutes, so that none runs out under a call."""
+
+
+class AppToken:
+    r"""Gives a token that is valid now, for one installation of an App; asked for when first needed, then renewed.
+
+    `private_key` is a PEM text, whose line breaks may be written as `\n`. `installation_id` may be left out: then it
+    is that of `repository` (OWNER/NAME). A clock of ours that is wrong is corrected by GitHub's. Calling it raises
+    ConfigurationError for a key that is none, and what a call to GitHub raises.
+    """
+
+    def __init__(
+        self, access: GitHubAccess, app_id: str, private_key: str, *, repository: str, installation_id: str = ""
+    ) -> None:
+        self._access = replace(access, token=self._sign)
+        self._app_id = app_id.strip()
+        self._private_key = private_key.replace("\\n", "\n").strip() + "\n"
+        self._repository = repository
+        self._installation = installation_id.strip()
+        self._clock_error = 0.0
+        self._token = ""
+        self._renew_at = 0.0
+
+    def __call__(self) -> str:
+        """The token."""
+        if not self._token or self._access.retries.now() >= self._renew_at:
+            self._renew()
+        return self._token
+
+    def name(self) -> str:
+        """What the App is called, and who it is installed for; asks GitHub."""
+        self._renew()  # corrects the clock
+        with self._access.open() as client:
+            app = as_mapping(client.get("/app").data)
+            found = as_mapping(client.get(f"/app/installations/{self._installation}").data)
+        account = as_text(as_mapping(found.get("account")).get("login")) or f"installation {self._installation}"
+        return f"the App {as_text(app.get('name')) or self._app_id} for {account}"
+
+    def _renew(self) -> None:
+        try:
+            reply = self._ask()
+        except GitHubError as error:
+            if error.status != UNAUTHORIZED or error.server_time is None:
+                raise
+            self._clock_error = error.server_time - self._access.retries.now()
+            reply = self._ask()
+        self._token, lasts = _read(reply, self._now())
+        self._renew_at = self._access.retries.now() + lasts - RENEW_BEFORE_SECONDS
+
+    def _ask(self) -> GitHubReply:
+        remedies = {
+            401: "Check LORE_GITHUB_APP_ID, LORE_GITHUB_APP_PRIVATE_KEY and this machine's clock.",
+            403: "The App's installation is suspended: a person who administers it can lift that.",
+            404: f"Install the App for {self._repository}, or correct LORE_GITHUB_APP_INSTALLATION_ID.",
+        }
+        with self._access.open(remedies) as client:
+            if not self._installation:
+                found = client.get(f"/repos/{self._repository}/installation").data
+                self._installation = str(found["id"]) if isinstance(found, dict) and found.get("id") else ""
+                if not self._installation:
+                    raise SourceError(f"GitHub does not say which installation {self._repository} belongs to.")
+            return client.post(f"/app/installations/{self._installation}/access_tokens")
+
+    def _sign(self) -> str:
+        try:
+            import jwt
+        except ImportError:
+            raise MissingPackageError("pyjwt[crypto]", "A GitHub App") from None
+        now = int(self._now())
+        claims = {"iss": self._app_id, "iat": now - BACKDATED_SECONDS, "exp": now + JWT_SECONDS}
+        try:
+            return jwt.encode(claims, self._private_key, algorithm="RS256")
+        except Exception as error:  # PyJWT passes on what cryptography raises, of many kinds
+            raise ConfigurationError(
+                f"LORE_GITHUB_APP_PRIVATE_KEY is no private RSA key ({type(error).__name__}).",
+                remedy="Set it to the text of the .pem file that GitHub gave for the App.",
+            ) from None
+
+    def _now(self) -> float:
+        return self._access.retries.now() + self._clock_error
+
+
+def _read(reply: GitHubReply, now: float) -> tuple[str, float]:
+    """The token, and for how many seconds it is valid by the clock of the server that made it."""
+    data = reply.data if isinstance(reply.data, dict) else {}
+    token, expires = data.get("token"), data.get("expires_at")
+    if not isinstance(token, str) or not token:
+        raise SourceError("GitHub answered no token for the App's installation.", remedy="Check the base URL.")
+    try:
+        until = datetime.fromisoformat(str(expires)).astimezone(UTC).timestamp()
+    except ValueError:
+        return token, 0.0
+    return token, until - (now if reply.server_time is None else reply.server_time)
+
+
+def github_access(
+    *,
+    base_url: str,
+    repository: str,
+    token: str | None,
+    app_id: str | None = None,
+    app_private_key: str | None = None,
+    app_installation_id: str | None = None,
+    timeout: float = 60.0,
+    max_retries: int = 4,
+) -> GitHubAccess:
+    """How to reach a repository: as the App where one is named, else with the token, else anonymously.
+
+    Raises ConfigurationError for an App without a key.
+    """
+    retries = Retries(max_retries, remedy="A token raises the limit.")
+    access = GitHubAccess(base_url, token=lambda: token, timeout=timeout, retries=retries)
+    if not app_id:
+        return access
+    if not app_private_key:
+        raise ConfigurationError(
+            "LORE_GITHUB_APP_ID is set and LORE_GITHUB_APP_PRIVATE_KEY is not.",
+            remedy="Set both, or neither.",
+        )
+    app = AppToken(access, app_id, app_private_key, repository=repository, installation_id=app_installation_id or "")
+    return replace(access, token=app)

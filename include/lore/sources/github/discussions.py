@@ -1,0 +1,171 @@
+"""Discussions of a repository, which GitHub gives through GraphQL only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from include.lore.declarations import GitHubIssuesDeclaration
+from include.lore.sources.github.answers import GitHubError
+from include.lore.sources.github.discussion_text import as_item, discussion_document
+from include.lore.sources.github.feed import MAX_PAGES, OVERLAP, FeedState, endless
+from include.lore.sources.github.http import GitHubClient
+from include.lore.sources.github.pages import Found, wanted
+from include.lore.sources.github.state import Numbers
+from include.lore.sources.github.text import issue_number
+from include.lore.sources.payload import Payload, as_mappings
+from include.lore.sources.posts import from_iso
+
+__all__ = ["Discussions"]
+
+NOT_FOUND = 404
+AT_ONCE = 5
+"""Discussions in one query: GitHub counts 100 comments of 100 replies for each, and allows ten times as many nodes."""
+PERSON = "author { login __typename }"
+FACTS = f"number updatedAt closed {PERSON} labels(first: 50) {{ nodes {{ name }} }}"
+COMMENTS = f"""
+  pageInfo {{ hasNextPage endCursor }}
+  nodes {{
+    id databaseId body createdAt {PERSON}
+    replies(first: 100) {{ nodes {{ databaseId body createdAt {PERSON} }} }}
+  }}"""
+DISCUSSION = f"""
+  {FACTS} title body url createdAt closedAt stateReason category {{ name isAnswerable }} answer {{ id }}
+  comments(first: 100) {{ {COMMENTS} }}"""
+REPOSITORY = "query($owner: String!, $name: String!{more}) {{ repository(owner: $owner, name: $name) {{ {what} }} }}"
+LIST = REPOSITORY.format(
+    more=", $after: String",
+    what="discussions(first: 100, after: $after, orderBy: {field: UPDATED_AT, direction: DESC}) "
+    f"{{ totalCount pageInfo {{ hasNextPage endCursor }} nodes {{ {FACTS} }} }}",
+)
+MORE_COMMENTS = REPOSITORY.format(
+    more=", $number: Int!, $after: String",
+    what=f"discussion(number: $number) {{ comments(first: 100, after: $after) {{ {COMMENTS} }} }}",
+)
+
+
+class Discussions:
+    """The discussions that changed since the state `before`; `known` are those that were there then, None: not known.
+
+    After `batches`, `state` and `numbers` are what is reached and what is there.
+    """
+
+    def __init__(
+        self,
+        client: GitHubClient,
+        declaration: GitHubIssuesDeclaration,
+        before: FeedState,
+        known: Numbers | None,
+        earliest: datetime | None,
+    ) -> None:
+        self._client, self._declaration, self._earliest = client, declaration, earliest
+        owner, _, name = declaration.repository.partition("/")
+        self._names = {"owner": owner, "name": name}
+        self._before, self._known = before, known
+        self.state = before
+        self.numbers: Numbers = known or {}
+
+    def batches(self) -> Iterator[Found]:
+        """The pages of what changed, oldest change first; `state` moves with them."""
+        reached = self._before.reached
+        listed, total = self._list(reached - OVERLAP if reached else None)
+        changed = [n for n, item in listed.items() if self._before.recent.get(str(n)) != item["updated_at"]]
+        known = dict(self._known or {}) | self._sifted(listed)
+        for found in self._read([number for number in reversed(changed) if known[number]], listed):
+            known = {number: is_wanted for number, is_wanted in known.items() if number not in found.gone}
+            yield found
+        if total != len(known) or (self._known is None and reached is not None):
+            everything, _ = self._list(None)
+            missed = [n for n in everything if n not in listed and n not in (self._known or everything)]
+            known = self._sifted(everything)
+            yield from self._read([number for number in missed if known[number]], everything)
+        self.numbers = known
+        self.state = self._settled(listed)
+
+    def existing(self) -> Numbers:
+        """All discussions, and whether the declaration covers them."""
+        return self._sifted(self._list(None)[0])
+
+    def _sifted(self, listed: Mapping[int, Payload]) -> dict[int, bool]:
+        return {number: wanted(item, self._declaration, self._earliest) for number, item in listed.items()}
+
+    def _list(self, until: datetime | None) -> tuple[dict[int, Payload], int]:
+        """The discussions with a change at `until` or later (None: all), newest first; and how many there are."""
+        listed: dict[int, Payload] = {}
+        after, total = None, 0
+        for _ in range(MAX_PAGES):
+            found = self._client.graphql(LIST, {**self._names, "after": after})
+            connection = _under(found, "repository", "discussions")
+            total = connection.get("totalCount") or 0
+            for node in as_mappings(connection.get("nodes")):
+                item = as_item(node)
+                time = from_iso(item["updated_at"])
+                if until and time and time < until:
+                    return listed, total
+                if number := issue_number(item):
+                    listed.setdefault(number, item)
+            info = _under(connection, "pageInfo")
+            if not info.get("hasNextPage") or info.get("endCursor") in (None, after):
+                return listed, total
+            after = info["endCursor"]
+        raise endless("discussions", f"/repos/{self._declaration.repository}/discussions")
+
+    def _read(self, numbers: Sequence[int], listed: Mapping[int, Payload]) -> Iterator[Found]:
+        for start in range(0, len(numbers), AT_ONCE):
+            chunk = numbers[start : start + AT_ONCE]
+            found = Found()
+            for number, node in self._fetch(chunk).items():
+                if node is None:
+                    found.gone.append(number)
+                else:
+                    found.documents.append(discussion_document(node, self._comments(number, node), self._declaration))
+            reached = from_iso(listed[chunk[-1]]["updated_at"])
+            self.state = FeedState(max((time for time in (reached, self.state.reached) if time), default=None))
+            yield found
+
+    def _fetch(self, numbers: Sequence[int]) -> dict[int, Payload | None]:
+        """The discussions by number; None for one that is gone, for which GitHub refuses all that were asked for."""
+        what = " ".join(f"d{number}: discussion(number: {number}) {{ {DISCUSSION} }}" for number in numbers)
+        try:
+            found = self._client.graphql(REPOSITORY.format(more="", what=what), self._names)
+        except GitHubError as error:
+            if error.status != NOT_FOUND:
+                raise
+            if len(numbers) == 1:
+                return {numbers[0]: None}
+            return {number: node for one in numbers for number, node in self._fetch([one]).items()}
+        nodes = _under(found, "repository")
+        return {number: _under(nodes, f"d{number}") or None for number in numbers}
+
+    def _comments(self, number: int, node: Payload) -> list[Payload]:
+        """All comments, of which a discussion brings the first hundred."""
+        connection = _under(node, "comments")
+        comments = as_mappings(connection.get("nodes"))
+        for _ in range(MAX_PAGES):
+            info = _under(connection, "pageInfo")
+            if not info.get("hasNextPage"):
+                return comments
+            variables = {**self._names, "number": number, "after": info.get("endCursor")}
+            connection = _under(self._client.graphql(MORE_COMMENTS, variables), "repository", "discussion", "comments")
+            comments += as_mappings(connection.get("nodes"))
+        raise endless("comments", f"/repos/{self._declaration.repository}/comments")
+
+    def _settled(self, listed: Mapping[int, Payload]) -> FeedState:
+        """What the next read need not fetch: changes of the overlap that are old enough for none to be missing."""
+        times = {number: from_iso(item["updated_at"]) for number, item in listed.items()}
+        now = datetime.now(UTC)
+        reached = max((min(time, now) for time in (*times.values(), self._before.reached) if time), default=None)
+        recent = {
+            str(number): listed[number]["updated_at"]
+            for number, time in times.items()
+            if time and reached and reached - OVERLAP <= time < now - OVERLAP
+        }
+        return FeedState(reached, recent)
+
+
+def _under(value: object, *keys: str) -> Mapping[str, Any]:
+    """The object at a path of keys, empty where there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}

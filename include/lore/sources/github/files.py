@@ -1,0 +1,233 @@
+"""The documents that the files of an unpacked repository make."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+from include.lore.convert import FORMATS, format_of, resolve_includes
+from include.lore.convert.formats import CODE_PREFIX
+from include.lore.declarations import GitHubRepoDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.github.archive import Archive
+from include.lore.sources.github.code import Unit, file_units
+from include.lore.sources.github.links import RepositoryLinks, encode_path
+from include.lore.sources.github.listing import SeenFile, digest_of
+from include.lore.sources.globs import PathFilter
+from include.lore.types import Document, Failure
+
+__all__ = ["RepositoryFiles"]
+
+DATA = {"xml": (".xml", ".rss", ".atom", ".rdf"), "code:json": (".json", ".jsonc")}
+"""Formats that hold data more often than not, and are read only where a glob of `include` names their suffix."""
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+LONGEST_POINTER = 1_024
+LONGEST_LINE, MEAN_LINE = 5_000, 200
+"""Code with a line as long, and lines that are as long on average, was written by no person."""
+SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
+NAMED = 10
+MAX_SEEN = 100_000
+"""What is remembered of so many files takes two megabytes in the cursor, which is stored with the index."""
+
+Made = TypeVar("Made", str, bytes)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that documents are made of, and the commit (or branch) that their addresses name."""
+
+    path: str
+    format: str
+    commit: str
+
+
+class RepositoryFiles:
+    """What a declaration takes of a repository: documents named SOURCE:PATH, and units of code SOURCE:PATH#NAME.
+
+    Hidden files and folders are left out, as are links, submodules, Git LFS pointers and minified code; what may be
+    missed is named in the log.
+
+    Addresses, and links in texts, name the commit at which what a document says was first seen: that of `before` where
+    the same is made of the file, else `commit`, that of the archive. `seen` has what is to be `before` the next time,
+    once all documents were read. Of more than `max_seen` files nothing is remembered, and addresses name the branch.
+    """
+
+    def __init__(
+        self,
+        declaration: GitHubRepoDeclaration,
+        archive: Archive,
+        web_url: str,
+        commit: str,
+        before: Mapping[str, SeenFile],
+        *,
+        max_seen: int = MAX_SEEN,
+    ) -> None:
+        self.seen: dict[str, SeenFile] = {}
+        self._declaration = declaration
+        self._archive = archive
+        self._commit = commit
+        self._before = before
+        self._max_seen = max_seen
+        self._chosen = PathFilter(declaration.include, declaration.exclude)
+        self._links = RepositoryLinks(web_url, archive.paths())
+        self._pointers: list[str] = []
+        self._minified: list[str] = []
+
+    def documents(self) -> Iterator[Document | Failure]:
+        """Every document in the order of paths; a file that is too large is a failure.
+
+        Raises SourceError when the declaration takes none of the files, rather than let all seem deleted.
+        """
+        paths = [path for path in self._archive.paths() if self._wanted(path)]
+        if not paths:
+            raise SourceError(
+                f"No file of {self._declaration.repository} is one that {self._declaration.id} could take.",
+                remedy="Check `ref`, `include`, `exclude`, and `code` if it is code that you want.",
+            )
+        too_many = len(paths) > self._max_seen
+        if too_many:
+            self._commit, self._before = self._declaration.ref or "HEAD", {}
+        for path in paths:
+            yield from self._read(path)
+        if too_many:
+            self.seen.clear()
+        self._note("submodules", self._submodules())
+        self._note("Git LFS pointers", self._pointers)
+        self._note("minified files", self._minified)
+
+    def _wanted(self, path: str) -> bool:
+        name = format_of(path) or ""
+        known = name in FORMATS and (self._declaration.code or not name.startswith(CODE_PREFIX))
+        named = name not in DATA or any(glob.endswith(DATA[name]) for glob in self._declaration.include)
+        hidden = any(part.startswith(".") for part in path.split("/"))
+        return known and named and not hidden and self._chosen(path)
+
+    def _read(self, path: str) -> Iterator[Document | Failure]:
+        limit = self._declaration.max_bytes
+        if self._archive.size(path) > limit:
+            reason = f"It is larger than max_bytes, {limit:,} bytes. Exclude it, or raise the limit."
+            yield Failure(self._document_id(path), reason)
+            return
+        data = self._archive.read(path)
+        format_name = format_of(path) or ""
+        if len(data) <= LONGEST_POINTER and data.startswith(LFS_POINTER):
+            self._pointers.append(path)
+        elif format_name.startswith(CODE_PREFIX):
+            yield from self._code(path, data, format_name)
+        else:
+            yield self._page(path, data, format_name)
+
+    def _first_seen(self, path: str, make: Callable[[str], Made]) -> tuple[str, Made]:
+        """The commit that the file's documents name, and what is made of the file with it.
+
+        What is compared is the text as it is indexed, with what it includes and where its links lead. So at its commit
+        there is all of what it says, and no link was written before its target was there.
+        """
+        key = encode_path(path)
+        if (before := self._before.get(key)) and digest_of(made := make(before.commit)) == before.digest:
+            self.seen[key] = before
+            return before.commit, made
+        made = make(self._commit)
+        self.seen[key] = SeenFile(digest_of(made), self._commit)
+        return self._commit, made
+
+    def _as_it_is(self, path: str, data: bytes, format_name: str) -> _File:
+        """A file of which only its own bytes tell what its documents say."""
+        return _File(path, format_name, self._first_seen(path, lambda _: data)[0])
+
+    def _page(self, path: str, data: bytes, format_name: str) -> Document:
+        """A page; bytes that are not UTF-8 are left to conversion, which finds the charset."""
+        text = _decoded(data)
+        if text is None or format_name not in ("markdown", "mdx", "rst"):
+            return self._document(self._as_it_is(path, data, format_name), "", data)
+        whole, link = text, self._links.markdown
+        if format_name == "rst":
+            whole, link = resolve_includes(text, encode_path(path), self._included), self._links.rst
+        commit, linked = self._first_seen(path, lambda commit: link(whole, path, commit))
+        return self._document(_File(path, format_name, commit), linked, None)
+
+    def _included(self, path: str) -> str | None:
+        if path not in self._archive:
+            return None
+        return self._archive.read(path, self._declaration.max_bytes).decode("utf-8-sig", "replace")
+
+    def _code(self, path: str, data: bytes, format_name: str) -> Iterator[Document]:
+        text = _decoded(data)
+        if text is None:
+            yield self._document(self._as_it_is(path, data, format_name), "", data)
+        elif _is_minified(text):
+            self._minified.append(path)
+        elif text.strip():
+            file = self._as_it_is(path, data, format_name)
+            language = "tsx" if path.lower().endswith(".tsx") else format_name.removeprefix(CODE_PREFIX)
+            for unit in file_units(text, language):
+                if unit.text.strip():
+                    yield self._unit(file, unit)
+
+    def _unit(self, file: _File, unit: Unit) -> Document:
+        if not unit.name:
+            return self._document(file, unit.text, None, title=_shown(file.path))
+        return Document(
+            id=f"{self._document_id(file.path)}#{quote(unit.name, safe='')}",
+            source_id=self._declaration.id,
+            url=self._links.page(file.path, file.commit, (unit.first, unit.last)),
+            title=f"{unit.name} in {_shown(file.path)}",
+            text=unit.text,
+            format=file.format,
+            metadata=self._metadata(file.path) | {"symbol": unit.name, "symbol_kind": unit.kind},
+            audiences=self._declaration.audiences,
+        )
+
+    def _document(self, file: _File, text: str, data: bytes | None, title: str = "") -> Document:
+        return Document(
+            id=self._document_id(file.path),
+            source_id=self._declaration.id,
+            url=self._links.page(file.path, file.commit),
+            title=title,
+            text=text,
+            format=file.format,
+            metadata=self._metadata(file.path),
+            audiences=self._declaration.audiences,
+            data=data if data is not None or text else b"",
+        )
+
+    def _metadata(self, path: str) -> dict[str, str]:
+        return {"repository": self._declaration.repository, "path": encode_path(path)}
+
+    def _document_id(self, path: str) -> str:
+        return f"{self._declaration.id}:{encode_path(path)}"
+
+    def _submodules(self) -> list[str]:
+        """A submodule is an empty folder in the archive; its own repository can be declared by itself."""
+        if ".gitmodules" not in self._archive:
+            return []
+        text = self._archive.read(".gitmodules", self._declaration.max_bytes).decode("utf-8", "replace")
+        return [path for path in SUBMODULE.findall(text) if self._chosen(f"{path}/any.md")]
+
+    def _note(self, what: str, paths: list[str]) -> None:
+        if paths:
+            more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+            named = ", ".join(encode_path(path) for path in paths[:NAMED])
+            logger.warning("%s leaves out %d %s: %s%s.", self._declaration.id, len(paths), what, named, more)
+
+
+def _is_minified(text: str) -> bool:
+    lines = text.split("\n")
+    return len(text) > MEAN_LINE * len(lines) and any(len(line) > LONGEST_LINE for line in lines)
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "replace").decode()
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None

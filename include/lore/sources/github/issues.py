@@ -1,0 +1,74 @@
+"""Issues, pull requests and discussions of a GitHub repository, with all that was written below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from include.lore.declarations import GitHubIssuesDeclaration
+from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
+from include.lore.sources.github.http import GitHubAccess, GitHubClient
+from include.lore.sources.github.run import IssuesRun
+from include.lore.sources.github.state import IssuesState
+from include.lore.types import Batch, Cursor
+
+__all__ = ["GitHubIssuesSource"]
+
+
+class GitHubIssuesSource:
+    """One document for each issue, pull request and discussion, oldest change first, so that a cut read goes on.
+
+    Three lists are followed by time of change: issues; comments, as editing one does not touch its issue; and with
+    reviews, comments on code. While none changed, a read costs a call for each that GitHub does not count, and one that
+    asks how many issues there are, so that a deletion is seen without listing them all.
+    """
+
+    def __init__(self, declaration: GitHubIssuesDeclaration, access: GitHubAccess) -> None:
+        self.id = declaration.id
+        self._declaration = declaration
+        self._access = access
+        self._listed: list[int] | None = None
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """Yield, in batches, what changed since the cursor (None: all); nothing when nothing did."""
+        self._listed = None
+        before = self._from_cursor(since) if since else None
+        moved = False
+        with self._client() as client:
+            run = IssuesRun(client, self._declaration, before or IssuesState())
+            for found in run.batches():
+                cursor = found.state.to_cursor(self._selection()) if found.state else None
+                moved = moved or cursor is not None
+                gone = tuple(f"{self.id}:{number}" for number in found.gone)
+                yield Batch(tuple(found.documents), cursor, gone, tuple(found.failures))
+        self._listed = run.state.existing()
+        if moved or run.state != before:
+            yield Batch((), run.state.to_cursor(self._selection()))
+
+    def list_ids(self) -> Iterator[str]:
+        """Yield the id of all that the declaration covers: as the read before found it, else by the whole lists."""
+        listed, self._listed = self._listed, None
+        if listed is None:
+            with self._client() as client:
+                listed = IssuesRun(client, self._declaration, IssuesState()).existing()
+        yield from (f"{self.id}:{number}" for number in listed)
+
+    def _client(self) -> GitHubClient:
+        repository = self._declaration.repository
+        return self._access.open(
+            {
+                401: "The token is wrong or has expired: set LORE_GITHUB_TOKEN or the connection github_default anew.",
+                403: f"The token may not read {repository}: give it read access to issues and pull requests.",
+                404: f"Check the name {repository}; a private repository needs a token that may read its issues.",
+                410: f"The issues of {repository} are switched off: remove the declaration.",
+            }
+        )
+
+    def _from_cursor(self, cursor: Cursor) -> IssuesState | None:
+        try:
+            return IssuesState.from_cursor(cursor, self._selection())
+        except ValueError:
+            raise unreadable_cursor(self.id) from None
+
+    def _selection(self) -> str:
+        values = self._declaration.model_dump_json(exclude={"id", *UNSELECTIVE})
+        return selection_of(f"{values} {self._access.base_url}")

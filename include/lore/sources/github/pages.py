@@ -1,0 +1,142 @@
+"""From an issue's number or payload to its page: comments, reviews, and what became of it since it was listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from include.lore.declarations import GitHubIssuesDeclaration
+from include.lore.sources.github.answers import GitHubError
+from include.lore.sources.github.comments import Comments, number_at_end, whole_list
+from include.lore.sources.github.feed import PER_PAGE
+from include.lore.sources.github.http import GitHubClient
+from include.lore.sources.github.reviews import review_facts, review_parts
+from include.lore.sources.github.state import IssuesState
+from include.lore.sources.github.text import is_bot, is_pull_request, issue_document, issue_number, label_names
+from include.lore.sources.payload import Payload, as_text
+from include.lore.sources.posts import from_iso
+from include.lore.types import Document, Failure
+
+__all__ = ["Found", "IssuePages", "wanted"]
+
+GONE = (404, 410)
+"""It was deleted, or transferred to where the token may not read."""
+
+
+@dataclass(slots=True)
+class Found:
+    """A piece of what was read: pages, numbers that are gone, and the state that is then reached (None: as before)."""
+
+    documents: list[Document] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    state: IssuesState | None = None
+
+
+def wanted(item: Payload, declaration: GitHubIssuesDeclaration, earliest: datetime | None) -> bool:
+    """Whether the declaration covers an issue, pull request or discussion (with the keys of an issue)."""
+    labels, updated = set(label_names(item)), from_iso(item.get("updated_at"))
+    return (
+        (declaration.include_pull_requests or not is_pull_request(item))
+        and (declaration.include_bots or not is_bot(item))
+        and (declaration.state in ("all", as_text(item.get("state"))))
+        and labels.issuperset(declaration.labels)
+        and labels.isdisjoint(declaration.exclude_labels)
+        and not (earliest and updated and updated < earliest)
+    )
+
+
+class IssuePages:
+    """Makes the pages. `noticed` has the comments (id, time of change) that are in them and changed since `window`."""
+
+    def __init__(self, client: GitHubClient, declaration: GitHubIssuesDeclaration, path: str) -> None:
+        self._client, self._declaration, self._path = client, declaration, path
+        self._comments = Comments(client, path, "issues", "issue_url")
+        self._code_comments = Comments(client, path, "pulls", "pull_request_url")
+        self.window: datetime | None = None
+        self.noticed: set[tuple[object, object]] = set()
+
+    def expect(self, issues: Sequence[Payload], pages: int) -> None:
+        """Say that so many pages of issues like these come, so that the shortest way to their comments is taken."""
+        self._comments.expect(pages * sum(1 for issue in issues if issue.get("comments")))
+        if self._declaration.include_reviews:
+            self._code_comments.expect(pages * sum(1 for issue in issues if is_pull_request(issue)))
+
+    def add(self, issues: Iterable[Payload], found: Found) -> Found:
+        """Put the pages of listed issues into `found`."""
+        for issue in issues:
+            number = issue["number"]
+            try:
+                found.documents.append(self._page(issue))
+            except GitHubError as error:
+                if error.status not in GONE:
+                    raise
+                if self._current(number) is None:
+                    found.gone.append(number)
+                else:
+                    reason = f"Its comments cannot be read: {error}"
+                    found.failures.append(Failure(f"{self._declaration.id}:{number}", reason))
+        return found
+
+    def add_by_number(self, numbers: Iterable[int], earliest: datetime | None, found: Found) -> Found:
+        """Put the pages of issues that were not listed into `found`, where the declaration covers them."""
+        for number in numbers:
+            issue = self._current(number)
+            if issue is None:
+                found.gone.append(number)
+            elif wanted(issue, self._declaration, earliest):
+                self.add([issue], found)
+        return found
+
+    def _current(self, number: int) -> Payload | None:
+        """The issue as it is now; None when it was deleted, or transferred, which GitHub answers with its new place."""
+        try:
+            issue = self._client.get(f"{self._path}/issues/{number}").data
+        except GitHubError as error:
+            if error.status not in GONE:
+                raise
+            return None
+        if not isinstance(issue, dict) or issue_number(issue) != number:
+            return None
+        place = as_text(issue.get("repository_url"))
+        here = not place or place.lower().endswith(self._path.lower())
+        return issue if here else None
+
+    def _page(self, issue: Payload) -> Document:
+        number = issue["number"]
+        comments = self._people(self._comments.of(number, issue.get("comments") or 0))
+        if not (self._declaration.include_reviews and is_pull_request(issue)):
+            return issue_document(issue, comments, self._declaration)
+        reviews = self._people(self._reviews(number))
+        code_comments = self._people(self._code_comments.of(number))
+        return issue_document(
+            issue,
+            comments,
+            self._declaration,
+            facts=review_facts(reviews),
+            parts=review_parts(reviews, code_comments),
+        )
+
+    def _reviews(self, number: int) -> list[Payload]:
+        first = self._client.get(f"{self._path}/pulls/{number}/reviews", {"per_page": PER_PAGE})
+        return list(whole_list(self._client, first, "reviews", self._path))
+
+    def _people(self, items: Iterable[Payload]) -> list[Payload]:
+        """What was not written by bots, unless these are asked for; and take notice of what is new."""
+        kept = [item for item in items if self._declaration.include_bots or not is_bot(item)]
+        for item in kept:
+            time = from_iso(item.get("updated_at"))
+            if self.window is None or (time and time >= self.window):
+                self.noticed.add((item.get("id"), item.get("updated_at")))
+        return kept
+
+    def numbers_of(self, comments: Iterable[Payload]) -> set[int]:
+        """The numbers of the issues that comments stand below, without comments that are in pages made already."""
+        numbers: set[int] = set()
+        for comment in comments:
+            number = number_at_end(comment.get("issue_url") or comment.get("pull_request_url"))
+            seen = (comment.get("id"), comment.get("updated_at")) in self.noticed
+            if number and not seen and (self._declaration.include_bots or not is_bot(comment)):
+                numbers.add(number)
+        return numbers

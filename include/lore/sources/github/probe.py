@@ -1,0 +1,105 @@
+"""What `lore doctor` asks of GitHub: who the token is, what it may not read of the repositories, calls left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from include.lore.errors import SourceError
+from include.lore.sources.github.app import AppToken
+from include.lore.sources.github.http import GitHubAccess, GitHubClient
+from include.lore.sources.http import HttpError
+from include.lore.sources.payload import as_mapping, as_text
+
+__all__ = ["GitHubProbe", "Need", "probe_github"]
+
+LISTS = {"issues": "issues", "pull requests": "pulls"}
+"""A permission, and the list that cannot be read without it."""
+DISCUSSIONS = """
+query($owner: String!, $name: String!) {
+  repository(owner: $owner, name: $name) { discussions(first: 1) { totalCount } }
+}
+"""
+SHA = "application/vnd.github.sha"
+REFUSED = (401, 403, 404)
+SWITCHED_OFF = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What is to be read of a repository (OWNER/NAME): "contents", "issues", "pull requests", "discussions"."""
+
+    repository: str
+    permissions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubProbe:
+    """`who` the token is; `calls_left` until the hour is over, None where there is no limit; `lacking`, in words."""
+
+    who: str
+    calls_left: int | None
+    lacking: tuple[str, ...]
+
+
+def probe_github(access: GitHubAccess, needs: Sequence[Need]) -> GitHubProbe:
+    """Ask, with one call for the name, one for the limit and one for each permission of each repository.
+
+    Raises SourceError where GitHub cannot be reached or does not take the token.
+    """
+    remedies = {401: "The token is wrong or has expired: set LORE_GITHUB_TOKEN or the connection github_default anew."}
+    with access.open(remedies) as client:
+        who = access.token.name() if isinstance(access.token, AppToken) else _login(client)
+        lacking = tuple(
+            f"{need.repository} ({permission})"
+            for need in needs
+            for permission in need.permissions
+            if not _reads(client, need.repository, permission)
+        )
+        return GitHubProbe(who, _calls_left(client), lacking)
+
+
+def _login(client: GitHubClient) -> str:
+    """The account of a person's token, with the scopes of a classic one."""
+    try:
+        reply = client.get("/user")
+    except HttpError as error:
+        if error.status != 403:
+            raise
+        return "an installation's token"  # which is nobody's
+    login = as_text(as_mapping(reply.data).get("login"))
+    if not login:
+        raise SourceError("The server does not answer like GitHub's API.", remedy="Set LORE_GITHUB_BASE_URL.")
+    return f"{login}, scopes {reply.scopes or 'none'}" if reply.scopes is not None else login
+
+
+def _calls_left(client: GitHubClient) -> int | None:
+    try:
+        resources = as_mapping(as_mapping(client.get("/rate_limit").data).get("resources"))
+    except HttpError as error:
+        if error.status == 404:  # GitHub Enterprise with rate limiting switched off
+            return None
+        raise
+    left = as_mapping(resources.get("core")).get("remaining")
+    return left if isinstance(left, int) else None
+
+
+def _reads(client: GitHubClient, repository: str, permission: str) -> bool:
+    owner, _, name = repository.partition("/")
+    if permission == "discussions":
+        return _is_let(lambda: client.graphql(DISCUSSIONS, {"owner": owner, "name": name}))
+    if permission == "contents":
+        return _is_let(lambda: client.get_text(f"/repos/{repository}/commits/HEAD", SHA))
+    return _is_let(lambda: client.get(f"/repos/{repository}/{LISTS[permission]}", {"per_page": 1}))
+
+
+def _is_let(call: Callable[[], object]) -> bool:
+    """Whether a call is answered; that there is nothing (an empty repository, issues switched off) is an answer."""
+    try:
+        call()
+    except HttpError as error:
+        if error.status in REFUSED:
+            return False
+        if error.status not in (409, SWITCHED_OFF):
+            raise
+    return True

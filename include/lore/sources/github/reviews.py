@@ -1,0 +1,58 @@
+"""Reviews of pull requests, and the comments on their code, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from include.lore.convert.fences import fenced
+from include.lore.sources.github.text import Part, body_of, by_whom, created, login
+from include.lore.sources.payload import Payload, as_text
+
+__all__ = ["review_facts", "review_parts"]
+
+HUNK_LINES = 4
+"""How much of the code is shown that a comment is about."""
+VERDICTS = {"APPROVED": "Approved", "CHANGES_REQUESTED": "Changes requested"}
+
+
+def review_facts(reviews: Sequence[Payload]) -> Iterator[str]:
+    """Who approved and who asked for changes, by each reviewer's last word."""
+    verdicts = {
+        login(review): as_text(review.get("state")).upper()
+        for review in sorted(reviews, key=created)
+        if as_text(review.get("state")).upper() in {*VERDICTS, "DISMISSED"}
+    }
+    for state, words in VERDICTS.items():
+        names = [name for name, last in verdicts.items() if last == state]
+        if names:
+            yield f"{words} by {', '.join(names)}"
+
+
+def review_parts(reviews: Sequence[Payload], comments: Sequence[Payload]) -> Iterator[Part]:
+    """Each review that says something, and each comment on code, replies after what they reply to."""
+    for review in reviews:
+        if body := body_of(review):
+            verdict = VERDICTS.get(as_text(review.get("state")).upper(), "")
+            heading = by_whom("Review", review) + (f": {verdict.lower()}" if verdict else "")
+            yield Part((created(review), created(review)), f"# {heading}\n\n{body}")
+    roots = {comment.get("id"): created(comment) for comment in comments}
+    for comment in comments:
+        if body := body_of(comment):
+            root = roots.get(comment.get("in_reply_to_id"), created(comment))
+            yield Part((root, created(comment)), f"# {_place(comment)}\n\n{_hunk(comment)}{body}")
+
+
+def _place(comment: Payload) -> str:
+    path = " ".join(as_text(comment.get("path")).replace("`", "").split())
+    line = comment.get("line") or comment.get("original_line")
+    where = f" about `{path}`" if path else ""
+    return by_whom("Comment", comment) + where + (f" line {line}" if path and isinstance(line, int) else "")
+
+
+def _hunk(comment: Payload) -> str:
+    """The last lines of the difference that the comment stands below; a reply repeats none."""
+    lines = as_text(comment.get("diff_hunk")).splitlines()
+    if not lines or comment.get("in_reply_to_id"):
+        return ""
+    shown = [line for line in lines if not line.startswith("@@")][-HUNK_LINES:]
+    return fenced("\n".join(shown), "diff") + "\n\n" if shown else ""

@@ -1,0 +1,212 @@
+"""One read of a repository's issues: what changed, in which order, and what exists in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from include.lore.declarations import GitHubIssuesDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.github.answers import page_number
+from include.lore.sources.github.discussions import Discussions
+from include.lore.sources.github.feed import OVERLAP, PER_PAGE, Feed, FeedState, Page
+from include.lore.sources.github.http import GitHubClient
+from include.lore.sources.github.pages import Found, IssuePages, wanted
+from include.lore.sources.github.state import IssuesState, Numbers
+from include.lore.sources.github.text import issue_number
+from include.lore.sources.payload import Payload, as_text
+from include.lore.sources.posts import from_iso
+
+__all__ = ["IssuesRun"]
+
+BATCH_ISSUES = 25
+"""Few enough that a batch is complete, and the cursor moves, within the 60 calls an hour without a token."""
+
+LIST_AGAIN = timedelta(hours=23)
+UNFILTERED: Mapping[str, str | int] = {"state": "all"}
+TOTALS = """
+query($owner: String!, $name: String!) {
+  repository(owner: $owner, name: $name) { issues { totalCount } pullRequests { totalCount } }
+}
+"""
+
+
+class IssuesRun:
+    """Reads from the state `before`. When `batches` came to their end, `state` is what is reached."""
+
+    def __init__(self, client: GitHubClient, declaration: GitHubIssuesDeclaration, before: IssuesState) -> None:
+        self._client, self._declaration = client, declaration
+        self._path = f"/repos/{declaration.repository}"
+        self._before = before
+        self._earliest = _earliest(declaration)
+        self._pages = IssuePages(client, declaration, self._path)
+        self._seen: dict[int, bool] = {}
+        self._now = datetime.now(UTC)
+        self.state = before
+
+    def batches(self) -> Iterator[Found]:
+        """Issues that changed, issues of which a comment was edited, discussions, and what else came to be there."""
+        yield from self._changed_issues()
+        comments = yield from self._edited("issues", self.state.comments)
+        self.state = replace(self.state, comments=comments)
+        if self._declaration.include_reviews:
+            code_comments = yield from self._edited("pulls", self.state.code_comments)
+            self.state = replace(self.state, code_comments=code_comments)
+        if self._declaration.include_discussions:
+            yield from self._discussions()
+        yield from self._count()
+
+    def existing(self) -> list[int]:
+        """The numbers of all that the declaration covers, by the whole lists."""
+        listed, _ = self._list_all(None)
+        if self._declaration.include_discussions:
+            listed |= Discussions(self._client, self._declaration, FeedState(), None, self._earliest).existing()
+        return [number for number, is_wanted in listed.items() if is_wanted]
+
+    def _changed_issues(self) -> Iterator[Found]:
+        feed = self._feed(self._before.issues)
+        first = True
+        for page in feed.pages():
+            if first:
+                self._start(page)
+                first = False
+            self._seen |= {item["number"]: self._wanted(item) for item in page.items}
+            issues = [item for item in page.items if self._wanted(item)]
+            for start in range(0, len(issues), BATCH_ISSUES):
+                batch = issues[start : start + BATCH_ISSUES]
+                reached = page.reached
+                if reached and len(issues) > start + BATCH_ISSUES:
+                    reached = min(reached, from_iso(batch[-1].get("updated_at")) or reached)
+                state = replace(self.state, issues=FeedState(reached), numbers=None) if reached else None
+                yield self._pages.add(batch, Found(state=state))
+        self.state = replace(self.state, issues=feed.settled())
+
+    def _start(self, page: Page) -> None:
+        """From the first answer's time on, edited comments are looked for; those before it are read now."""
+        time = page.reply.server_time
+        now = datetime.now(UTC) if time is None else datetime.fromtimestamp(time, UTC)
+        begin = FeedState(now.replace(microsecond=0))
+        comments = self._before.comments if self._before.comments.reached else begin
+        code_comments = self._before.code_comments if self._before.code_comments.reached else begin
+        self.state = replace(self.state, comments=comments, code_comments=code_comments)
+        starts = [one.reached for one in (comments, code_comments) if one.reached]
+        self._pages.window = min(starts) - OVERLAP
+        self._pages.expect([item for item in page.items if self._wanted(item)], self._pages_ahead(page))
+
+    def _pages_ahead(self, page: Page) -> int:
+        """How many pages of issues there are; GitHub does not tell, but numbers them in the order of creation."""
+        if page.reply.next_url is None:
+            return 1
+        told = page_number(page.reply.last_url)
+        if told is not None or self._before.issues.reached is not None:
+            return told or 2
+        newest = self._client.get(f"{self._path}/issues", {"state": "all", "per_page": 1}).data
+        number = issue_number(newest[0]) if isinstance(newest, list) and newest and isinstance(newest[0], dict) else 0
+        return -(-(number or 0) // PER_PAGE) or 2
+
+    def _edited(self, part: str, state: FeedState) -> Generator[Found, None, FeedState]:
+        """The issues of which a comment was written or edited without their being in the list of changed ones."""
+        feed = Feed(
+            self._client,
+            f"{self._path}/{part}/comments",
+            {},
+            state,
+            what="comments",
+            identify=lambda comment: as_text(comment.get("node_id")) or str(comment.get("id") or ""),
+        )
+        for page in feed.pages():
+            numbers = sorted(number for number in self._pages.numbers_of(page.items) if self._may_be_wanted(number))
+            for start in range(0, len(numbers), BATCH_ISSUES):
+                yield self._pages.add_by_number(numbers[start : start + BATCH_ISSUES], self._earliest, Found())
+        return feed.settled()
+
+    def _may_be_wanted(self, number: int) -> bool:
+        known = self._seen.get(number)
+        if known is None and self._before.numbers is not None:
+            known = self._before.numbers.get(number)
+        return known is not False
+
+    def _discussions(self) -> Iterator[Found]:
+        before = self._before
+        discussions = Discussions(
+            self._client, self._declaration, before.discussions, before.discussion_numbers, self._earliest
+        )
+        for found in discussions.batches():
+            found.state = replace(self.state, discussions=discussions.state, numbers=None, discussion_numbers=None)
+            yield found
+        self.state = replace(self.state, discussions=discussions.state, discussion_numbers=discussions.numbers)
+
+    def _count(self) -> Iterator[Found]:
+        """See whether what is known is all that there is; else list it, and read what is new in it."""
+        known = dict(self._before.numbers or {}) | self._seen
+        first = self._before.issues.reached is None
+        complete = self._before.numbers is not None or first
+        if not complete or self._must_list(known, first):
+            known, new = self._list_all(known if complete else None)
+            if new:  # transferred to here, say, with an old time of change
+                yield self._pages.add(new, Found())
+            first = True
+        listed = self._now.replace(microsecond=0) if first else self._before.listed
+        self.state = replace(self.state, numbers=known, listed=listed)
+
+    def _must_list(self, known: Numbers, first: bool) -> bool:
+        """Whether the number of issues is another one; where it cannot be asked for, whether a day went by."""
+        total = self._total()
+        if total is not None:
+            return total != len(known)
+        return not first and (self._before.listed is None or self._now - self._before.listed > LIST_AGAIN)
+
+    def _total(self) -> int | None:
+        """How many issues and pull requests there are; None where GitHub does not tell, or not for this choice."""
+        if self._earliest or self._filter() != UNFILTERED:
+            return None
+        total = self._total_by_graphql() if self._client.has_token else None
+        return self._client.count(f"{self._path}/issues", UNFILTERED) if total is None else total
+
+    def _total_by_graphql(self) -> int | None:
+        owner, _, name = self._declaration.repository.partition("/")
+        try:
+            found = self._client.graphql(TOTALS, {"owner": owner, "name": name})["repository"]
+            return int(found["issues"]["totalCount"]) + int(found["pullRequests"]["totalCount"])
+        except (SourceError, TypeError, KeyError, ValueError):  # there is another way
+            return None
+
+    def _list_all(self, known: Numbers | None) -> tuple[dict[int, bool], list[Payload]]:
+        """Everything in the whole list, and of what is wanted, that which is not known; none where `known` is None."""
+        listed: dict[int, bool] = {}
+        new: list[Payload] = []
+        for page in self._feed(FeedState()).pages():
+            for item in page.items:
+                listed[item["number"]] = self._wanted(item)
+                if known is not None and item["number"] not in known and self._wanted(item):
+                    new.append(item)
+        return listed, new
+
+    def _feed(self, state: FeedState) -> Feed:
+        """The list of issues: the first time those that are asked for, then all, to see which no longer are."""
+        return Feed(
+            self._client,
+            f"{self._path}/issues",
+            self._filter() if state.reached is None else UNFILTERED,
+            state,
+            what="issues",
+            identify=lambda issue: str(issue_number(issue) or ""),
+            earliest=self._earliest,
+            later=UNFILTERED,
+        )
+
+    def _filter(self) -> dict[str, str | int]:
+        labels = {"labels": ",".join(self._declaration.labels)} if self._declaration.labels else {}
+        return {"state": self._declaration.state, **labels}
+
+    def _wanted(self, issue: Payload) -> bool:
+        return wanted(issue, self._declaration, self._earliest)
+
+
+def _earliest(declaration: GitHubIssuesDeclaration) -> datetime | None:
+    """The first time of change that the declaration covers; ages count in whole days, so that it moves once a day."""
+    days = [declaration.since] if declaration.since else []
+    if declaration.max_age_days is not None:
+        days.append((datetime.now(UTC) - timedelta(days=declaration.max_age_days)).date())
+    return max((datetime(day.year, day.month, day.day, tzinfo=UTC) for day in days), default=None)

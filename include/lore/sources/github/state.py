@@ -1,0 +1,111 @@
+"""What the cursor of a repository's issues holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+from include.lore.sources.github.feed import FeedState, stamp
+from include.lore.sources.github.listing import pack, unpack
+from include.lore.sources.payload import as_text
+from include.lore.sources.posts import from_iso
+from include.lore.types import Cursor
+
+__all__ = ["IssuesState", "Numbers"]
+
+Numbers = Mapping[int, bool]
+"""Everything that a list has, by number, and whether it makes a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuesState:
+    """Where each list of a repository was left, and what exists; None where that is not known.
+
+    `listed` is when all issues were listed last.
+    """
+
+    issues: FeedState = field(default_factory=FeedState)
+    comments: FeedState = field(default_factory=FeedState)
+    code_comments: FeedState = field(default_factory=FeedState)
+    discussions: FeedState = field(default_factory=FeedState)
+    listed: datetime | None = None
+    numbers: Numbers | None = None
+    discussion_numbers: Numbers | None = None
+
+    def to_cursor(self, selection: str) -> Cursor:
+        """The cursor; `selection` stands for what the declaration chooses."""
+        reached = self.issues.reached
+        return json.dumps(
+            {
+                "updated_at": stamp(reached) if reached else None,
+                "selection": selection,
+                "issues": _feed_to_json(self.issues),
+                "comments": _feed_to_json(self.comments),
+                "code_comments": _feed_to_json(self.code_comments),
+                "discussions": _feed_to_json(self.discussions),
+                "listed": stamp(self.listed) if self.listed else None,
+                "numbers": _pack(self.numbers),
+                "discussion_numbers": _pack(self.discussion_numbers),
+            }
+        )
+
+    def existing(self) -> list[int] | None:
+        """The numbers of all documents; None where that is not known."""
+        if self.numbers is None:
+            return None
+        return [
+            n for numbers in (self.numbers, self.discussion_numbers or {}) for n, wanted in numbers.items() if wanted
+        ]
+
+    @classmethod
+    def from_cursor(cls, cursor: Cursor, selection: str) -> Self | None:
+        """The state; None when the declaration chose otherwise then: what it did not, was never read.
+
+        Raises ValueError for a cursor that cannot be read.
+        """
+        try:
+            values = json.loads(cursor)
+            if values["updated_at"] is not None and from_iso(values["updated_at"]) is None:
+                raise ValueError("it has no time")
+            if values["selection"] != selection:
+                return None
+            return cls(
+                issues=_feed_of(values.get("issues"), values["updated_at"]),
+                comments=_feed_of(values.get("comments")),
+                code_comments=_feed_of(values.get("code_comments")),
+                discussions=_feed_of(values.get("discussions")),
+                listed=from_iso(values.get("listed")),
+                numbers=_unpack(values.get("numbers")),
+                discussion_numbers=_unpack(values.get("discussion_numbers")),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(str(error)) from None
+
+
+def _feed_to_json(state: FeedState) -> dict[str, Any]:
+    reached = stamp(state.reached) if state.reached else None
+    return {"reached": reached, "recent": dict(state.recent), "etag": state.etag}
+
+
+def _feed_of(values: Any, reached: object = None) -> FeedState:
+    given = values if isinstance(values, dict) else {}
+    recent = given.get("recent")
+    return FeedState(
+        from_iso(given.get("reached") or reached),
+        recent if isinstance(recent, dict) else {},
+        as_text(given.get("etag")),
+    )
+
+
+def _pack(numbers: Numbers | None) -> str:
+    if numbers is None:
+        return ""
+    return pack([f"{'' if wanted else '-'}{number}" for number, wanted in sorted(numbers.items())])
+
+
+def _unpack(packed: object) -> Numbers | None:
+    lines = unpack(as_text(packed))
+    return None if lines is None else {abs(int(line)): not line.startswith("-") for line in lines if line}

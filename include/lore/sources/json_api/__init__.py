@@ -1,0 +1,1 @@
+"""Any list that an API gives as JSON: `source` is the `Source`."""

@@ -1,0 +1,86 @@
+"""Asking for one page: as Markdown where it has a twin, over redirects to itself, and not again for what we have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from include.lore.declarations import SiteDeclaration
+from include.lore.sources.site.fetch import Answer, Fetcher
+from include.lore.sources.site.page import format_of_answer
+from include.lore.sources.site.pages import MAX_VALIDATOR, Entry, State
+from include.lore.sources.site.twins import twin_addresses
+from include.lore.sources.site.urls import Scope
+
+__all__ = ["Asker", "date_of", "validator_of"]
+
+MAX_HOPS = 5
+ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"')
+MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/plain"})
+
+
+class Asker:
+    """Asks for pages as the declaration wants them."""
+
+    def __init__(self, declaration: SiteDeclaration, scope: Scope, fetcher: Fetcher) -> None:
+        self._declaration = declaration
+        self._scope = scope
+        self._fetcher = fetcher
+
+    def ask(self, key: str, entry: Entry, *, conditional: bool) -> tuple[Entry, Answer]:
+        """The answer for a page, and its entry with the addresses that gave it. Raises what `Fetcher.get` does.
+
+        `conditional`: whether the server may leave out a body that was read before (status 304).
+        """
+        conditions = entry.conditions if conditional else {}
+        if self._declaration.markdown_twins:
+            is_new = entry.state is State.QUEUED
+            for twin in (entry.twin,) if entry.twin else twin_addresses(entry.address) if is_new else ():
+                answer = self._get(twin, conditions)
+                if answer.status == 304 or _is_markdown(answer):
+                    return replace(entry, twin=twin), answer
+            if entry.twin:  # what is known of the twin says nothing about the page
+                conditions = {}
+        answer = self._get(entry.address, conditions)
+        if answer.status == 404 and entry.depth == 0 and self._scope.is_start(entry.address):
+            for start in self._scope.starts[1:]:
+                answer = self._get(start, {})
+        for _ in range(MAX_HOPS):
+            target = self._scope.address(answer.location, answer.address) if answer.location else None
+            if target is None or self._scope.key(target) != key:
+                break
+            answer = self._get(target, {})
+        return replace(entry, twin="", address=answer.address), answer
+
+    def _get(self, address: str, conditions: Mapping[str, str]) -> Answer:
+        answer = self._fetcher.get(
+            address, conditions, limit=self._declaration.max_bytes, wanted=lambda head: bool(format_of_answer(head))
+        )
+        if answer.status == 304 and not conditions:
+            return replace(answer, problem="The server says that it is unchanged, without having been asked that.")
+        return answer
+
+
+def validator_of(answer: Answer) -> str:
+    """What makes the server say whether the page changed: its ETag, else its date; "" when it gives neither."""
+    etag, date = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
+    if len(etag) <= MAX_VALIDATOR and ETAG.fullmatch(etag):
+        return etag
+    return date if len(date) <= MAX_VALIDATOR and date_of(date) else ""
+
+
+def date_of(text: str | None) -> datetime | None:
+    """The time that a header holds, or None."""
+    try:
+        time = parsedate_to_datetime(text) if text else None
+        return time.replace(tzinfo=UTC) if time and time.tzinfo is None else time
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
+def _is_markdown(answer: Answer) -> bool:
+    """Whether it is Markdown, and not the page that some servers give for every address."""
+    return answer.status == 200 and answer.content_type in MARKDOWN_TYPES and answer.body.lstrip()[:1] != b"<"

@@ -1,0 +1,291 @@
+"""One round through a site: each page is asked for once, and is then a document, another one's alias, or nothing."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+from include.lore.declarations import SiteDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.retries import UnreachableError
+from include.lore.sources.site.ask import Asker, date_of, validator_of
+from include.lore.sources.site.fetch import Answer, Fetcher
+from include.lore.sources.site.frontier import Frontier
+from include.lore.sources.site.page import Page, format_of_answer, read_page
+from include.lore.sources.site.pages import Entry, Pages, State
+from include.lore.sources.site.sitemap import listed_pages
+from include.lore.sources.site.twins import page_address
+from include.lore.sources.site.urls import Scope
+from include.lore.types import Batch, Document, Failure
+
+__all__ = ["Crawl"]
+
+BATCH_PAGES = 50
+BATCH_BYTES = 16_000_000
+BATCHES = 50
+"""About so many times in a round the cursor is written: it holds all pages, so its cost grows with their number."""
+OUTAGE_PAGES = 3
+"""So many pages in a row that cannot be had are the server's trouble, not the pages'."""
+SKEW = timedelta(days=1)
+"""A page that changed later than this from now did not: its server's clock is wrong."""
+
+
+class Crawl:
+    """`pages` is what is known at the start, and is kept up to date; `selection` names what the declaration chose."""
+
+    def __init__(
+        self, declaration: SiteDeclaration, scope: Scope, fetcher: Fetcher, pages: Pages, selection: str
+    ) -> None:
+        self._declaration = declaration
+        self._scope = scope
+        self._fetcher = fetcher
+        self._asker = Asker(declaration, scope, fetcher)
+        self._pages = pages
+        self._frontier = Frontier(pages, scope, 2 * declaration.max_pages + 1)
+        self._selection = selection
+        documents = [(key, entry) for key, entry in pages.entries.items() if entry.state is State.DOCUMENT]
+        self._before = {key: entry.digest for key, entry in documents}
+        self._holders = {entry.digest: key for key, entry in documents}
+        self._changed: dict[str, datetime] = {}
+        self._follows_links = False
+        self._visits = sum(entry.done for entry in pages.entries.values())
+        self._waiting = 0
+        self._answered = False
+        self._failed_in_a_row = 0
+        self._documents: list[Document] = []
+        self._failures: list[Failure] = []
+        self._left_out = ""
+
+    def ids(self) -> list[str]:
+        """The id of every page that exists, once the round is over; also of those that could not be read."""
+        found = [self._id(key) for key in self._pages.documents()]
+        return [*found, self._left_out] if self._left_out else found
+
+    def run(self) -> Iterator[Batch]:
+        """Yield what is new or changed, with cursors to go on from. Raises SourceError when the round cannot end; where
+        that passes by itself, all that was read comes before it.
+        """
+        try:
+            yield from self._round()
+        except SourceError as error:
+            if error.retryable and self._waiting:
+                yield self._batch(self._cursor())
+            raise
+
+    def _round(self) -> Iterator[Batch]:
+        self._seed()
+        yield from self._work()
+        while orphans := self._pages.orphans():
+            for key in orphans:
+                if self._pages.is_orphan(key):  # another one that was read anew may stand for it now
+                    self._visit(key, alone=True)
+            yield from self._work()
+        self._pages.finish()
+        if not self.ids():
+            raise SourceError(
+                f"{self._declaration.url} has no page that can be indexed.",
+                remedy="Look at its robots.txt, at `include` and `exclude`, and whether its pages say noindex.",
+            )
+        yield self._batch(self._cursor())
+
+    def _seed(self) -> None:
+        listed = listed_pages(self._fetcher, self._declaration, self._scope)
+        discovery = self._declaration.discovery
+        self._follows_links = discovery in ("links", "both") or (discovery == "auto" and not listed)
+        if self._follows_links:
+            self._frontier.add(self._scope.starts[0], 0)
+        for page in listed:
+            address = page_address(page.address) if self._declaration.markdown_twins else page.address
+            if page.changed:
+                self._changed[self._scope.key(address)] = page.changed
+            self._frontier.add(address, 0)
+        if self._follows_links:
+            self._frontier.add_known()
+        self._frontier.add_aliases()
+
+    def _work(self) -> Iterator[Batch]:
+        while self._frontier and not self._left_out:
+            if self._visits >= self._declaration.max_pages:
+                self._leave_out()
+                return
+            self._visit(self._frontier.take())
+            if self._waiting >= max(BATCH_PAGES, len(self._pages.entries) // BATCHES):
+                yield self._batch(self._cursor())
+            elif sum(len(document.data or b"") for document in self._documents) > BATCH_BYTES:
+                yield self._batch(None)
+
+    def _leave_out(self) -> None:
+        self._left_out = self._id(self._frontier.first())
+        reason = (
+            f"`max_pages` of {self._declaration.max_pages:,} is reached, and {len(self._frontier):,} more addresses "
+            "wait. Raise it, or leave pages out with `exclude`."
+        )
+        self._failures.append(Failure(self._left_out, reason))
+
+    def _batch(self, cursor: str | None) -> Batch:
+        batch = Batch(tuple(self._documents), cursor, failures=tuple(self._failures))
+        self._documents, self._failures = [], []
+        self._waiting = 0 if cursor else self._waiting
+        return batch
+
+    def _cursor(self) -> str:
+        return self._pages.to_cursor(self._selection, self._scope.origin)
+
+    def _id(self, key: str) -> str:
+        return f"{self._declaration.id}:{key}"
+
+    def _visit(self, key: str, *, alone: bool = False) -> None:
+        """Ask for a page. `alone`: the page must stand for itself, whatever it says of other addresses."""
+        entry = self._pages.entries[key]
+        if not self._fetcher.allows(entry.address):
+            self._set(key, entry, State.SKIPPED)
+            return
+        self._visits += 1
+        try:
+            entry, answer = self._asker.ask(key, entry, conditional=not alone)
+        except UnreachableError as error:
+            self._fail(key, entry, error.message, error)
+            return
+        if answer.problem:
+            self._fail(key, entry, answer.problem)
+        elif answer.status == 304:
+            self._succeed()
+            self._set(key, entry, entry.state, entry.alias)
+            if entry.alias:
+                self._frontier.add_key(entry.alias, entry.depth)
+        elif answer.location is not None:
+            self._moved(key, entry, answer.location, answer.address)
+        elif answer.status in (404, 410):
+            self._succeed()
+            self._set(key, entry, State.GONE)
+        elif answer.status != 200:
+            self._refused(key, entry, answer.status)
+        else:
+            self._succeed()
+            self._take(key, entry, answer, alone)
+
+    def _moved(self, key: str, entry: Entry, location: str, base: str) -> None:
+        entry = replace(entry, validator="", digest="")
+        if self._other(key, location, base):
+            self._succeed()
+            self._lead(key, entry, State.MOVED, location, base)
+            return
+        error = SourceError(
+            f"{entry.address} redirects to itself, as {location[:200]!r}.",
+            remedy="Declare `url` as the server wants it: is it https://, or another host?",
+        )
+        self._fail(key, entry, error.message, error)
+
+    def _take(self, key: str, entry: Entry, answer: Answer, alone: bool) -> None:
+        """Decide what a page is that was sent."""
+        format = "markdown" if entry.twin else format_of_answer(answer)
+        digest = base64.b64encode(sha256(answer.body).digest()[:9]).decode("ascii")
+        entry = replace(entry, validator=validator_of(answer), digest=digest)
+        if format is None:
+            self._set(key, entry, State.SKIPPED)
+            return
+        data, page = read_page(answer, format)
+        if self._follows_links and entry.depth < self._declaration.max_depth:
+            for link in page.links:
+                self._follow(link, page.base, entry.depth + 1)
+        if page.refresh and self._other(key, page.refresh, page.base):
+            self._lead(key, entry, State.MOVED, page.refresh, page.base)
+        elif page.canonical and not alone and self._names_another(key, page):
+            self._lead(key, entry, State.ALIAS, page.canonical, page.base)
+        elif not page.indexed or not self._scope.wants(entry.address):
+            self._set(key, entry, State.SKIPPED)
+        elif not alone and self._before.get(key) != digest and self._is_held(key, digest):
+            self._lead(key, entry, State.COPY, self._pages.entries[self._holders[digest]].address, entry.address)
+        else:
+            self._set(key, entry, State.DOCUMENT)
+            self._holders[digest] = key
+            if self._before.get(key) != digest:
+                self._documents.append(self._document(key, entry, answer, data, page, format))
+
+    def _follow(self, link: str, base: str, depth: int) -> None:
+        address = self._scope.address(link, base)
+        if address is not None:
+            self._frontier.add(page_address(address) if self._declaration.markdown_twins else address, depth)
+
+    def _other(self, key: str, reference: str, base: str) -> bool:
+        address = self._scope.normal(reference, base)
+        return address is None or self._scope.key(address) != key
+
+    def _names_another(self, key: str, page: Page) -> bool:
+        """Whether the canonical address is that of another page of the site. One outside of what is read says nothing
+        to us; and the first page, which badly set up sites name on every page, is no other page's content.
+        """
+        address = self._scope.address(page.canonical or "", page.base)
+        return address is not None and self._scope.key(address) != key and not self._scope.is_start(address)
+
+    def _is_held(self, key: str, digest: str) -> bool:
+        holder = self._holders.get(digest)
+        entry = self._pages.entries.get(holder) if holder and holder != key else None
+        return entry is not None and entry.state is State.DOCUMENT and entry.digest == digest
+
+    def _document(self, key: str, entry: Entry, answer: Answer, data: bytes, page: Page, format: str) -> Document:
+        url = self._scope.normal(page.canonical, page.base) if page.canonical else None
+        if url is None or self._scope.key(url) != key:
+            url = self._scope.normal(entry.address, entry.address) or entry.address
+        changed = self._changed.get(key) or date_of(answer.headers.get("last-modified"))
+        if changed and changed > datetime.fromtimestamp(self._fetcher.now(), UTC) + SKEW:
+            changed = None
+        return Document(
+            id=self._id(key),
+            source_id=self._declaration.id,
+            url=url,
+            title="",
+            text="",
+            format=format,
+            updated_at=changed,
+            audiences=self._declaration.audiences,
+            data=data,
+        )
+
+    def _set(self, key: str, entry: Entry, state: State, alias: str = "") -> None:
+        self._pages.entries[key] = replace(entry, state=state, alias=alias, done=True)
+        self._waiting += 1
+
+    def _lead(self, key: str, entry: Entry, state: State, reference: str, base: str) -> None:
+        """Note that a page leads to another one, which is then asked for; to one outside leads to nothing."""
+        address = self._scope.address(reference, base)
+        if address is None:
+            if self._follows_links and entry.depth == 0 and self._scope.is_start(entry.address):
+                raise SourceError(
+                    f"{entry.address} leads to {reference[:200]!r}, which is outside of `url`.",
+                    remedy="Declare that address, if it is the site's.",
+                )
+            self._set(key, entry, State.SKIPPED)
+            return
+        self._set(key, entry, state, self._scope.key(address))
+        self._frontier.add(address, entry.depth)
+
+    def _succeed(self) -> None:
+        self._answered = True
+        self._failed_in_a_row = 0
+
+    def _fail(self, key: str, entry: Entry, reason: str, error: SourceError | None = None) -> None:
+        """Note that a page cannot be had, which is not to say that it is gone; `error` is raised when none can."""
+        self._failed_in_a_row += 1 if error else 0
+        if error and (not self._answered or self._failed_in_a_row >= OUTAGE_PAGES):
+            raise error
+        told = reason if reason.startswith(entry.address) else f"{entry.address}: {reason}"
+        self._failures.append(Failure(self._id(key), told))
+        self._set(key, replace(entry, validator="", digest=""), State.FAILED)
+
+    def _refused(self, key: str, entry: Entry, status: int) -> None:
+        """A page that was a document, or that the site lists, is missed; one behind a login that a link led to, not."""
+        error = SourceError(
+            f"{entry.address} answered HTTP {status}.",
+            remedy="The site must let us read its pages without signing in.",
+            retryable=self._answered,
+        )
+        if not self._answered and self._scope.is_start(entry.address):
+            raise error
+        if key in self._before or not self._follows_links:
+            self._fail(key, entry, f"HTTP {status}.", error)
+        else:
+            self._set(key, entry, State.SKIPPED)

@@ -1,0 +1,252 @@
+"""Asking a website politely: robots.txt, pauses for each server, repeats, and limits on time and size."""
+
+from __future__ import annotations
+
+import re
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urljoin, urlsplit
+
+import httpcore
+import httpx
+
+from include.lore.declarations import SiteDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.retries import TRANSIENT, Again, Retries, UnreachableError, retry_after
+from include.lore.sources.site.guard import GuardedBackend, resolve
+from include.lore.sources.site.inflate import Inflater, TooLargeError
+from include.lore.sources.site.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from include.lore.sources.site.robots import USER_AGENT, Robots
+
+__all__ = ["Answer", "Fetcher"]
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+MAX_REDIRECTS = 5
+MAX_DRAINED = 64 * 1024
+"""How much is read of what is no page, only to have the connection for the next call."""
+PAUSE_WITHOUT_HEADER = 30.0
+HEADERS = {
+    "User-Agent": USER_AGENT,
+    "Accept": "text/html, application/xhtml+xml, text/markdown, application/pdf;q=0.9, text/plain;q=0.8, */*;q=0.1",
+    "Accept-Encoding": "gzip",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said. `body` is there for status 200 and a wanted type; `headers` have names in lower case.
+
+    `problem` says why the page, and this page alone, cannot be had.
+    """
+
+    address: str
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    problem: str = ""
+
+    @property
+    def location(self) -> str | None:
+        """Where the server sends us, as it says it."""
+        return self.headers.get("location") if self.status in REDIRECTS else None
+
+    @property
+    def content_type(self) -> str:
+        """The media type in lower case, without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class Fetcher:
+    """GET from websites, one call at a time. `timeout` limits a call from start to last byte, in seconds.
+
+    `sleep`, `now` (seconds since the epoch), `clock` (seconds that only grow) and `resolve` are there for tests.
+    """
+
+    def __init__(
+        self,
+        declaration: SiteDeclaration,
+        *,
+        timeout: float = 60.0,
+        max_retries: int = 4,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+        resolve: Callable[[str, int], list[str]] = resolve,
+    ) -> None:
+        self._declaration = declaration
+        self._timeout = timeout
+        self._sleep, self.now, self._clock = sleep, now, clock
+        self._retries = Retries(max_retries, sleep=sleep, now=now)
+        self._backend = GuardedBackend(declaration.allow_hosts, resolve=resolve)
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=httpx.create_ssl_context(),  # with the certificates that SSL_CERT_FILE adds
+            network_backend=self._backend,
+            max_connections=4,
+            keepalive_expiry=60.0,
+        )
+        self._robots: dict[str, Robots] = {}
+        self._last_call: dict[str, float] = {}
+        self._bytes = 0
+        self._started = clock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.close()
+
+    def robots(self, address: str) -> Robots:
+        """The robots.txt of the address's server, asked for once. Raises SourceError when it cannot be had: then the
+        server counts as closed to us (RFC 9309, 2.3.1.4).
+        """
+        parts = urlsplit(address)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        if origin not in self._robots:
+            answer = self.follow(f"{origin}/robots.txt", limit=MAX_ROBOTS_BYTES + 1, cut=True)
+            self._robots[origin] = Robots(answer.body if answer.status == 200 else b"")
+        return self._robots[origin]
+
+    def allows(self, address: str) -> bool:
+        """Whether robots.txt allows us to ask for the address."""
+        return self.robots(address).allows(address)
+
+    def follow(self, address: str, *, limit: int, cut: bool = False) -> Answer:
+        """Like `get`, to where redirects lead; for files that are no pages."""
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = self.get(address, limit=limit, cut=cut)
+            if answer.location is None:
+                return answer
+            try:
+                address = urljoin(address, answer.location)
+                scheme = urlsplit(address).scheme
+            except ValueError:
+                scheme = ""
+            if scheme not in ("http", "https") or not address.isascii():
+                return Answer(address, 404)
+        return Answer(address, 404, problem="It redirects in a circle.")
+
+    def get(
+        self,
+        address: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        limit: int,
+        cut: bool = False,
+        wanted: Callable[[Answer], bool] = lambda _: True,
+    ) -> Answer:
+        """One address, without following redirects. A body over `limit` bytes is a problem, or cut off there.
+
+        The body is not read where `wanted`, which sees the answer without it, says no. Raises UnreachableError when
+        the repeats are used up, and SourceError, retryable, when the server or the declaration ends the run.
+        """
+        last = Answer(address, 0)
+
+        def once() -> Answer | Again:
+            nonlocal last
+            self._pace(address)
+            try:
+                outcome = self._once(address, headers or {}, limit, cut, wanted)
+            finally:
+                self._last_call[urlsplit(address).netloc] = self._clock()
+            if not isinstance(outcome, Answer) or outcome.status not in TRANSIENT:
+                return outcome
+            last = outcome
+            wait = retry_after(outcome.headers.get("retry-after"), self.now())
+            if wait is None and outcome.status == 429:
+                wait = PAUSE_WITHOUT_HEADER
+            return Again(f"HTTP {outcome.status}", wait)
+
+        try:
+            return self._retries.call(_name(address), once)
+        except UnreachableError as error:
+            if last.status == 429:  # it is the run that is too much, not the page
+                raise SourceError(error.message, remedy="Raise `delay_seconds`.", retryable=True) from None
+            raise
+
+    def _delay(self, address: str) -> float:
+        parts = urlsplit(address)
+        robots = self._robots.get(f"{parts.scheme}://{parts.netloc}")
+        return max(self._declaration.delay_seconds, robots.delay if robots else 0.0)
+
+    def _pace(self, address: str) -> None:
+        """Wait for our turn at the server; end the run where its limits are reached."""
+        now, host = self._clock(), urlsplit(address).netloc
+        wait = max(0.0, self._last_call[host] + self._delay(address) - now) if host in self._last_call else 0.0
+        spent = now - self._started
+        for name, used, allowed in (
+            ("max_seconds", spent + wait, self._declaration.max_seconds),
+            ("max_total_bytes", self._bytes, self._declaration.max_total_bytes),
+        ):
+            if used > allowed:
+                raise SourceError(
+                    f"{self._declaration.url} is not read to its end: `{name}` of {allowed:g} is reached.",
+                    remedy="The next sync goes on from there; raise the limit to read more at once.",
+                    retryable=True,
+                )
+        if wait > 0:
+            self._sleep(wait)
+
+    def _once(
+        self,
+        address: str,
+        headers: Mapping[str, str],
+        limit: int,
+        cut: bool,
+        wanted: Callable[[Answer], bool],
+    ) -> Answer | Again:
+        self._backend.deadline = time.monotonic() + self._timeout
+        extensions = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), self._timeout)}
+        asked: list[tuple[bytes | str, bytes | str]] = [*HEADERS.items(), *headers.items()]
+        try:
+            with self._pool.stream("GET", address, headers=asked, extensions=extensions) as response:
+                answer = Answer(address, response.status, _headers(response.headers))
+                if response.status != 200:
+                    _drain(response)
+                    return answer
+                return self._read(response, answer, limit, cut) if wanted(answer) else answer
+        except httpcore.TimeoutException:
+            return Again(f"no complete answer within {self._timeout:g} seconds")
+        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+            return Again(f"{type(error).__name__}: {error}".rstrip(". "))
+
+    def _read(self, response: httpcore.Response, answer: Answer, limit: int, cut: bool) -> Answer | Again:
+        encoding = answer.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            return Answer(address=answer.address, status=200, problem=f"It comes in the encoding {encoding[:40]!r}.")
+        inflater = Inflater(limit, compressed=encoding not in ("", "identity"))
+        try:
+            for piece in response.iter_stream():
+                self._bytes += len(piece)
+                inflater.add(piece)
+            body = inflater.result()
+        except TooLargeError:
+            if cut:
+                return Answer(answer.address, 200, answer.headers, inflater.partial())
+            return Answer(answer.address, 200, answer.headers, problem=f"It is larger than {limit:,} bytes.")
+        except zlib.error as error:
+            return Again(f"the body cannot be unpacked ({error})")
+        return Answer(answer.address, 200, answer.headers, body)
+
+
+def _drain(response: httpcore.Response) -> None:
+    size = 0
+    for piece in response.iter_stream():
+        size += len(piece)
+        if size > MAX_DRAINED:
+            return
+
+
+def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Names in lower case; of a header that is there more than once, the values joined as the standard says."""
+    headers: dict[str, str] = {}
+    for name, value in raw:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+def _name(address: str) -> str:
+    return re.sub(r"[?#].*", "", address)

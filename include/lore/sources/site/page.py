@@ -1,0 +1,180 @@
+"""What a page says to a crawler: where it belongs, whether it wants to be found, and where it leads."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from include.lore.convert.decoding import BOMS, SEVEN_BIT, SUPERSETS, decode
+from include.lore.errors import ConversionError
+from include.lore.sources.site.fetch import Answer
+from include.lore.sources.site.robots import USER_AGENT
+from include.lore.sources.site.sitemap import markdown_links
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+__all__ = ["Page", "format_of_answer", "read_page"]
+
+FORMATS = {
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "application/pdf": "pdf",
+    "application/x-pdf": "pdf",
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+    "text/plain": "text",
+}
+MAX_LINKS = 20_000
+REFRESH = re.compile(r"^\s*(\d{1,3})(?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*['\"]?([^'\"]+)", re.IGNORECASE)
+MAX_REFRESH_SECONDS = 10
+CANONICAL = re.compile(r"<([^<>]*)>\s*;[^,<]*\brel\s*=\s*\"?canonical\b", re.IGNORECASE)
+DEFAULT_CHARSETS = frozenset({"cp1252", "ascii", "utf-8"})
+"""What servers say when they do not know."""
+NO_CHARSETS = frozenset({"utf-7", "unicode_escape", "raw_unicode_escape", "punycode", "idna"})
+"""Python knows these as charsets, the web does not."""
+META_CHARSET = re.compile(rb"<meta[^>]{0,300}charset", re.IGNORECASE)
+SEARCH_PAGE = b'id="search-results"'
+"""Sphinx's own search page, which has no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, read for what concerns a crawler. Addresses are as the page writes them, to be joined with `base`."""
+
+    base: str
+    canonical: str | None = None
+    refresh: str | None = None
+    indexed: bool = True
+    links: tuple[str, ...] = ()
+
+
+def format_of_answer(answer: Answer) -> str | None:
+    """The format in which the page is to be converted, or None when it is none that we read."""
+    kind = answer.content_type
+    path = answer.address.partition("?")[0].lower()
+    if kind in ("text/plain", "application/octet-stream") and path.endswith((".md", ".markdown")):
+        return "markdown"
+    if kind == "application/octet-stream" and path.endswith(".pdf"):
+        return "pdf"
+    return FORMATS.get(kind, "html" if not kind else None)
+
+
+def read_page(answer: Answer, format: str) -> tuple[bytes, Page]:
+    """The page's bytes, as UTF-8 where the charset that the server names is right, and what the page says."""
+    header = CANONICAL.search(answer.headers.get("link", "")[:10_000])
+    canonical = header[1] if header else None
+    indexed, follow = _directives(answer.headers.get("x-robots-tag", ""), header=True)
+    if format == "pdf":
+        return answer.body, Page(answer.address, canonical, indexed=indexed)
+    data = _as_utf8(answer.body, answer.headers)
+    try:
+        if format != "html":
+            links = markdown_links(decode(data)) if follow and format == "markdown" else []
+            return data, Page(answer.address, canonical, indexed=indexed, links=tuple(links[:MAX_LINKS]))
+        from include.lore.convert.html import parse
+
+        root = parse(decode(data))
+    except ConversionError:  # conversion will say so, and of which document
+        return data, Page(answer.address, canonical, indexed=indexed)
+    meta = ",".join(_meta(root, "robots") + _meta(root, USER_AGENT))
+    meta_indexed, meta_follow = _directives(meta, header=False)
+    indexed = indexed and meta_indexed and SEARCH_PAGE not in data
+    base = _base(root, answer.address)
+    return data, Page(
+        base=base,
+        canonical=_canonical(root) or canonical,
+        refresh=_refresh(root),
+        indexed=indexed,
+        links=_links(root) if follow and meta_follow else (),
+    )
+
+
+def _base(root: HtmlElement, address: str) -> str:
+    href = next((element.get("href") or "" for element in root.iter("base")), "")
+    try:
+        return urljoin(address, href.strip()) if href else address
+    except ValueError:
+        return address
+
+
+def _canonical(root: HtmlElement) -> str | None:
+    for link in root.iter("link"):
+        if "canonical" in (link.get("rel") or "").lower().split() and (link.get("href") or "").strip():
+            return str(link.get("href"))
+    return None
+
+
+def _refresh(root: HtmlElement) -> str | None:
+    """Where the page sends its readers by itself, as servers without redirects do it."""
+    for element in root.iter("meta"):
+        if (element.get("http-equiv") or "").lower() == "refresh":
+            match = REFRESH.match(element.get("content") or "")
+            if match and int(match[1]) <= MAX_REFRESH_SECONDS:
+                return match[2].strip()
+    return None
+
+
+def _links(root: HtmlElement) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for element in root.iter("a", "area"):
+        href = element.get("href")
+        if href and not href.startswith("#") and "nofollow" not in (element.get("rel") or "").lower().split():
+            found[href.partition("#")[0]] = None
+            if len(found) >= MAX_LINKS:
+                break
+    found.pop("", None)
+    return tuple(found)
+
+
+def _meta(root: HtmlElement, name: str) -> list[str]:
+    return [
+        element.get("content") or "" for element in root.iter("meta") if (element.get("name") or "").lower() == name
+    ]
+
+
+def _directives(text: str, *, header: bool) -> tuple[bool, bool]:
+    """Whether a page may be indexed, and whether its links may be followed. A header may speak to one crawler only."""
+    words = set()
+    speaks_to_us = True
+    for part in text.lower().split(","):
+        name, colon, rest = part.partition(":")
+        if header and colon and name.strip() not in ("unavailable_after", "max-snippet", "max-image-preview"):
+            speaks_to_us = name.strip() == USER_AGENT
+            part = rest
+        if speaks_to_us:
+            words.add(part.strip())
+    return words.isdisjoint({"noindex", "none"}), words.isdisjoint({"nofollow", "none"})
+
+
+def _as_utf8(body: bytes, headers: Mapping[str, str]) -> bytes:
+    """The bytes with the charset of the header made UTF-8, with its mark, so that conversion need not guess.
+
+    A header that cannot be right, or that only says what servers say by default, leaves the bytes as they are:
+    conversion then goes by what stands in the page and by the bytes themselves.
+    """
+    match = re.search(r"charset\s*=\s*\"?([\w.:-]+)", headers.get("content-type", ""), re.IGNORECASE)
+    if match is None or any(body.startswith(mark) for mark, _ in BOMS):
+        return body
+    try:
+        charset = codecs.lookup(match[1]).name
+        charset = SUPERSETS.get(charset, charset)
+        if charset in NO_CHARSETS or (charset not in SEVEN_BIT and _is_utf8(body)):
+            return body
+        if charset in DEFAULT_CHARSETS and META_CHARSET.search(body[:4096]):
+            return body
+        return codecs.BOM_UTF8 + body.decode(charset).encode("utf-8")
+    except (UnicodeError, LookupError):
+        return body
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

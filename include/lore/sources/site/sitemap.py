@@ -1,0 +1,190 @@
+"""The pages that a site lists itself: sitemaps (sitemaps.org), also packed ones and indexes of them, and llms.txt."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from urllib.parse import urlsplit
+
+from include.lore.declarations import SiteDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.site.fetch import Answer, Fetcher
+from include.lore.sources.site.inflate import TooLargeError, gunzip
+from include.lore.sources.site.urls import Scope
+
+__all__ = ["Listed", "listed_pages", "markdown_links"]
+
+MAX_FILES = 1000
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""The protocol allows 50 MB for an unpacked sitemap."""
+MAX_ADDRESSES = 500_000
+MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page that the site lists, and when it says that the page changed."""
+
+    address: str
+    changed: datetime | None = None
+
+
+def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> list[Listed]:
+    """Every page in scope that sitemaps (or llms.txt, where that is declared) list, each once; [] where none does.
+
+    Raises SourceError when a list cannot be read whole: what is missing in it must not look deleted.
+    """
+    if declaration.discovery == "links":
+        return []
+    if declaration.discovery == "llms_txt":
+        found = _llms_txt(fetcher, declaration, scope)
+    else:
+        found = _Sitemaps(fetcher, declaration, scope).pages()
+    pages: dict[str, Listed] = {}
+    for count, listed in enumerate(found):
+        if count > MAX_ADDRESSES:
+            raise _unusable(declaration.url, f"its sitemaps list more than {MAX_ADDRESSES:,} addresses")
+        address = scope.address(listed.address, scope.origin)
+        if address is not None and scope.wants(address):
+            pages.setdefault(scope.key(address), Listed(address, listed.changed))
+    if not pages and declaration.discovery in ("sitemap", "llms_txt"):
+        raise SourceError(
+            f"{declaration.url} lists no page that the declaration covers ({declaration.discovery}).",
+            remedy="Check `url`, `sitemaps`, `include` and `exclude`, or let `discovery` follow links.",
+        )
+    return list(pages.values())
+
+
+def markdown_links(text: str) -> list[str]:
+    """What the links of a Markdown text point to."""
+    return MARKDOWN_LINK.findall(text)
+
+
+def _llms_txt(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> Iterator[Listed]:
+    for place in dict.fromkeys((f"{scope.origin}{scope.prefix}/llms.txt", f"{scope.origin}/llms.txt")):
+        answer = fetcher.follow(place, limit=MAX_FILE_BYTES)
+        if answer.status == 200 and not answer.problem and not answer.body.lstrip().startswith(b"<"):
+            for link in markdown_links(answer.body.decode("utf-8", "replace")):
+                if address := scope.normal(link, answer.address):
+                    yield Listed(address)
+            return
+
+
+class _Sitemaps:
+    """Reads sitemaps one after another. A declared or listed one that cannot be read is an error; one whose place we
+    only guess may be missing, or be the page that some servers give for every address.
+    """
+
+    def __init__(self, fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> None:
+        self._fetcher = fetcher
+        self._scope = scope
+        self._declaration = declaration
+        self._seen: set[str] = set()
+
+    def pages(self) -> Iterator[Listed]:
+        named = self._declaration.sitemaps or self._fetcher.robots(f"{self._scope.origin}/").sitemaps
+        found = False
+        for listed in self._read_all(named, sure=True):
+            found = True
+            yield listed
+        if found or self._declaration.sitemaps:
+            return
+        guesses = (f"{self._scope.origin}{self._scope.prefix}/sitemap.xml", f"{self._scope.origin}/sitemap.xml")
+        yield from self._read_all(guesses, sure=False)
+
+    def _read_all(self, addresses: tuple[str, ...], *, sure: bool) -> Iterator[Listed]:
+        queue = deque((address, sure) for address in addresses)
+        while queue:
+            address, named = queue.popleft()
+            if address in self._seen or urlsplit(address).scheme not in ("http", "https") or not address.isascii():
+                continue
+            self._seen.add(address)
+            if len(self._seen) > MAX_FILES:
+                raise _unusable(self._declaration.url, f"it has more than {MAX_FILES:,} sitemaps")
+            answer = self._fetcher.follow(address, limit=MAX_FILE_BYTES)
+            if answer.status != 200 or answer.problem:
+                self._missing(answer, named)
+                continue
+            for kind, listed in _entries(answer, named):
+                if kind == "sitemap":
+                    queue.append((listed.address, True))
+                else:
+                    yield listed
+
+    def _missing(self, answer: Answer, named: bool) -> None:
+        """A sitemap that is not there lists nothing; one that we may not or cannot read may list everything."""
+        if answer.status in (404, 410) and not (self._declaration.sitemaps and named):
+            return
+        if named:
+            raise _unusable(answer.address, answer.problem.rstrip(".") or f"HTTP {answer.status}")
+
+
+def _entries(answer: Answer, named: bool) -> Iterator[tuple[str, Listed]]:
+    """What a sitemap lists, as ("url" | "sitemap", entry); nothing where a guessed place holds something else."""
+    try:
+        body = answer.body
+        if body.startswith(b"\x1f\x8b"):
+            body = gunzip(body, MAX_FILE_BYTES)
+    except TooLargeError:
+        raise _unusable(answer.address, f"it is larger than {MAX_FILE_BYTES:,} bytes when unpacked") from None
+    except zlib.error as error:
+        raise _unusable(answer.address, str(error), retryable=True) from None
+    start = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<"):
+        yield from _xml_entries(body, answer.address, named)
+    elif start.startswith((b"http://", b"https://")):
+        for line in body.decode("utf-8-sig", "replace").split():
+            yield "url", Listed(line)
+    elif named:
+        raise _unusable(answer.address, "it is no sitemap")
+
+
+def _xml_entries(body: bytes, address: str, named: bool) -> Iterator[tuple[str, Listed]]:
+    """Streams the entries; entities that the file defines are not expanded, and nothing outside is loaded."""
+    from lxml import etree
+
+    root = ""
+    try:
+        events = etree.iterparse(
+            BytesIO(body), events=("start", "end"), resolve_entities=False, no_network=True, load_dtd=False
+        )
+        for event, element in events:
+            tag = etree.QName(element.tag).localname if isinstance(element.tag, str) else ""
+            if not root:
+                root = tag
+                if root not in ("urlset", "sitemapindex"):
+                    break
+            if event == "end" and tag in ("url", "sitemap"):
+                location = "".join((element.findtext("{*}loc") or "").split())
+                if location:
+                    yield tag, Listed(location, _time(element.findtext("{*}lastmod")))
+                element.clear()
+                while element.getprevious() is not None:  # or the tree would keep an empty element for each
+                    del element.getparent()[0]
+    except etree.XMLSyntaxError as error:
+        if root in ("urlset", "sitemapindex") or named:
+            raise _unusable(address, f"it is cut off or broken ({error.msg})", retryable=True) from None
+        return
+    if root not in ("urlset", "sitemapindex") and named:
+        raise _unusable(address, f"it is no sitemap, it begins with <{root[:40]}>")
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        time = datetime.fromisoformat((text or "").strip())
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _unusable(address: str, reason: str, *, retryable: bool = False) -> SourceError:
+    return SourceError(
+        f"The list of pages at {address} cannot be used: {reason}.",
+        remedy="Correct it, name others in `sitemaps`, or set `discovery: links`.",
+        retryable=retryable,
+    )

@@ -1,0 +1,91 @@
+"""A documentation site: its pages as they are served, each once, and in later runs only those that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from include.lore.declarations import SiteDeclaration
+from include.lore.sources.cursors import selection_of, unreadable_cursor
+from include.lore.sources.site.crawl import Crawl
+from include.lore.sources.site.fetch import Fetcher
+from include.lore.sources.site.pages import Pages
+from include.lore.sources.site.urls import Scope
+from include.lore.types import Batch, Cursor
+
+__all__ = ["SiteSource"]
+
+COUNTS = {
+    "url", "discovery", "include", "exclude", "version", "query_parameters", "markdown_twins", "audiences", "max_bytes"
+}  # fmt: skip
+"""What a declaration says about which documents there are, and how they look."""
+ROUND_SECONDS = 7 * 24 * 3600
+"""A round that was cut off longer ago begins anew: what it read is no longer what the site has."""
+
+
+class SiteSource:
+    """One document for each page. Its id is the page's path, so that it is the same in every run.
+
+    The cursor holds every known page with its ETag or date, packed; within a round also which pages were asked for, so
+    that a run that was cut off goes on where it was. `fetcher` makes the client; it is there for tests.
+    """
+
+    def __init__(
+        self,
+        declaration: SiteDeclaration,
+        *,
+        timeout: float = 60.0,
+        max_retries: int = 4,
+        fetcher: Callable[..., Fetcher] = Fetcher,
+    ) -> None:
+        self.id = declaration.id
+        self._declaration = declaration
+        self._scope = Scope(declaration)
+        self._fetcher = partial(fetcher, declaration, timeout=timeout, max_retries=max_retries)
+        self._found: list[str] | None = None
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """Yield the pages that are new or changed since the cursor (None: all).
+
+        Raises SourceError: retryable when a server is down or asks to wait, or a limit on time or bytes is reached.
+        """
+        self._found = None
+        with self._fetcher() as fetcher:
+            crawl = Crawl(self._declaration, self._scope, fetcher, self._pages(since, fetcher.now()), self._selection())
+            yield from crawl.run()
+        self._found = crawl.ids()
+
+    def list_ids(self) -> Iterator[str]:
+        """Yield the id of every page that exists. Right after a complete `read` that is what it found; otherwise the
+        site is read anew for it.
+        """
+        found, self._found = self._found, None
+        if found is None:
+            for _ in self.read(None):
+                pass
+            found, self._found = self._found, None
+        yield from found or ()
+
+    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+        """See `Rereadable.without`. These pages are asked for without conditions.
+
+        A page beyond `max_pages` is unknown: what led to it must be read again, because links stand in bodies.
+        """
+        pages = Pages.from_cursor(cursor, self._selection(), self._scope.origin)
+        if pages is None or not pages.doubt(name.removeprefix(f"{self.id}:") for name in document_ids):
+            return None
+        return pages.to_cursor(self._selection(), self._scope.origin)
+
+    def _pages(self, since: Cursor | None, now: float) -> Pages:
+        """What is known at the start: the pages of the last round, or of one that goes on."""
+        try:
+            pages = Pages.from_cursor(since, self._selection(), self._scope.origin) if since else None
+        except ValueError:
+            raise unreadable_cursor(self.id) from None
+        pages = pages or Pages()
+        if pages.started is None or not 0 <= now - pages.started < ROUND_SECONDS:
+            pages.begin(int(now))
+        return pages
+
+    def _selection(self) -> str:
+        return selection_of(self._declaration.model_dump_json(include=COUNTS))

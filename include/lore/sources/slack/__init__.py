@@ -1,0 +1,1 @@
+"""Slack: a workspace read through its Web API (`source`), or from the files of an export (`export`)."""

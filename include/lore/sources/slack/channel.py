@@ -1,0 +1,183 @@
+"""One channel: what of it is not as it was, and what exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from include.lore.declarations import SlackDeclaration
+from include.lore.sources.payload import Payload, as_text
+from include.lore.sources.slack.cursor import ChannelState, Marks, mark_of
+from include.lore.sources.slack.documents import Channel, Publisher
+from include.lore.sources.slack.files import SlackFiles
+from include.lore.sources.slack.history import Week, replies, weeks
+from include.lore.sources.slack.messages import Conversation, Post, conversations, read_post, week_of
+from include.lore.sources.slack.mrkdwn import Names
+from include.lore.sources.slack.payload import as_count, is_ts
+from include.lore.sources.slack.workspace import Workspace
+from include.lore.types import Document
+
+__all__ = ["ChannelReader", "Step"]
+
+DAY = 86_400.0
+BATCH_DOCUMENTS = 25
+"""Few enough that a read that is cut off loses little, where Slack allows one call a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Documents, and how far the channel is read once they are indexed."""
+
+    documents: tuple[Document, ...]
+    state: ChannelState
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What became of conversations: the documents of those that are not as they were, and the marks of all, now and
+    before.
+    """
+
+    documents: tuple[Document, ...] = ()
+    marks: frozenset[str] = frozenset()
+    before: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelReader:
+    """Reads channels of a workspace. `since` (seconds since the epoch) is where what is wanted begins."""
+
+    workspace: Workspace
+    publisher: Publisher
+    files: SlackFiles | None
+    chosen: SlackDeclaration
+    since: float
+
+    def read(self, channel: Channel, state: ChannelState) -> Iterator[Step]:
+        """Yield what changed in the look-back window, then what was never read; a step without documents moves on."""
+        if state.todo != float("inf"):  # something was read before
+            for step in self._refresh(channel, state):
+                state = step.state
+                yield step
+        if state.todo is not None:
+            yield from self._complete(channel, state)
+
+    def list_ids(self, channel: Channel) -> Iterator[str]:
+        """Yield the id of every conversation of the channel; threads are not opened for it."""
+        for week in weeks(self.workspace.api, channel.id, about=self.workspace.about(channel), since=self.since):
+            for conversation in self._grouped(week.loose):
+                yield self.publisher.document_id(channel, conversation.ts)
+            for root in week.roots:
+                if self._is_told(root):
+                    yield self.publisher.document_id(channel, root["ts"])
+
+    def _refresh(self, channel: Channel, state: ChannelState) -> Iterator[Step]:
+        """Go through the look-back window. What is known of conversations stays until its end: it may be cut off."""
+        floor = max(week_of(state.newest - self.chosen.look_back_days * DAY), state.todo or 0.0, self.since)
+        recent = state.newest - self.chosen.recheck_days * DAY
+        newest, met, left = state.newest, frozenset[str](), state.marks
+        known = Marks(state.marks)
+        about = self.workspace.about(channel)
+        for week in weeks(self.workspace.api, channel.id, about=about, since=floor):
+            newest = max(newest, _last_said(week))
+            for found in _batches(self._changed(channel, week, known, recent)):
+                met |= found.marks
+                left -= found.before
+                if found.documents:
+                    yield Step(found.documents, replace(state, marks=left | met))
+        yield Step((), replace(state, newest=newest, marks=met))
+
+    def _complete(self, channel: Channel, state: ChannelState) -> Iterator[Step]:
+        """Go on, from where all was read, to the channel's first message."""
+        before = None if state.todo == float("inf") else state.todo
+        known = Marks(state.marks)
+        about = self.workspace.about(channel)
+        for week in weeks(self.workspace.api, channel.id, about=about, before=before, since=self.since):
+            state = replace(state, newest=max(state.newest, _last_said(week)))
+            kept = week.start >= week_of(state.newest - self.chosen.look_back_days * DAY)
+            met, left = frozenset[str](), state.marks
+            for found in _batches(self._changed(channel, week, known, float("inf"))):
+                met |= found.marks
+                left -= found.before
+                yield Step(found.documents, replace(state, marks=left | met))
+            state = replace(state, todo=week.start, marks=left | met if kept else left)
+        yield Step((), replace(state, todo=None))
+
+    def _changed(self, channel: Channel, week: Week, known: Marks, recent: float) -> Iterator[_Found]:
+        """What became of each conversation of a week since it was marked.
+
+        History shows of a thread how many replies it has and when the last one came, but not that one was edited: a
+        thread with a reply since `recent` is opened even if nothing else changed.
+        """
+        for conversation in self._grouped(week.loose):
+            yield self._judged(channel, conversation, week.messages, known)
+        for root in week.roots:
+            before, latest = known.of(root["ts"]), as_text(root.get("latest_reply"))
+            told = [root.get(key) for key in ("reply_count", "reply_users_count", "latest_reply")]
+            mark = mark_of(root["ts"], "thread", self._post(root, self.workspace.people.names), told)
+            if mark in before and not (is_ts(latest) and float(latest) >= recent):
+                yield _Found(marks=before, before=before)
+                continue
+            messages = replies(self.workspace.api, channel.id, root["ts"], about=self.workspace.about(channel))
+            for thread in self._grouped(messages):
+                yield self._judged(channel, thread, messages, known)
+            yield _Found(marks=frozenset((mark,)), before=before)
+
+    def _judged(
+        self, channel: Channel, conversation: Conversation, messages: Iterable[Payload], known: Marks
+    ) -> _Found:
+        """The conversation's document, unless it is known as it is. People of other workspaces are looked up, and
+        files read, only for a document that is made.
+        """
+        before = known.of(conversation.ts)
+        files = [(file.id, file.size) for post in conversation.posts for file in post.files]
+        plain = self.publisher.document(channel, conversation)
+        marks = frozenset((mark_of(conversation.ts, plain.title, plain.text, plain.metadata, files),))
+        if marks <= before:
+            return _Found(marks=marks, before=before)
+        raw = {message["ts"]: message for message in messages}
+        said = [raw[post.ts] for post in conversation.posts]
+        self.workspace.learn(said)
+        posts = tuple(post for message in said if (post := self._post(message, self.workspace.names)))
+        named = replace(conversation, posts=posts)
+        document = self.publisher.document(channel, self.files.completed(named) if self.files else named)
+        return _Found((document,), marks, before)
+
+    def _grouped(self, messages: Iterable[Payload]) -> Iterator[Conversation]:
+        posts = (self._post(message, self.workspace.people.names) for message in messages)
+        return conversations((post for post in posts if post), self.chosen.include_bots)
+
+    def _post(self, message: Payload, names: Names) -> Post | None:
+        return read_post(message, names, self.workspace.people.bots)
+
+    def _is_told(self, root: Payload) -> bool:
+        """Whether a thread has a document, by its first message alone. Where that cannot say, it has: to list what was
+        never read does no harm, and what is not listed is removed.
+        """
+        post = self._post(root, self.workspace.people.names)
+        if self.chosen.include_bots or (post and not post.bot):
+            return True
+        bots = self.workspace.people.bots
+        repliers = [one for one in root.get("reply_users") or () if isinstance(one, str)]
+        humans = any(not one.startswith("B") and one not in bots for one in repliers)
+        return humans or as_count(root.get("reply_users_count")) > len(repliers)
+
+
+def _batches(found: Iterable[_Found]) -> Iterator[_Found]:
+    """Several at once, so that a batch has up to 25 documents."""
+    documents: list[Document] = []
+    marks, before = set[str](), set[str]()
+    for one in found:
+        documents += one.documents
+        marks |= one.marks
+        before |= one.before
+        if len(documents) >= BATCH_DOCUMENTS:
+            yield _Found(tuple(documents), frozenset(marks), frozenset(before))
+            documents, marks, before = [], set(), set()
+    yield _Found(tuple(documents), frozenset(marks), frozenset(before))
+
+
+def _last_said(week: Week) -> float:
+    """When anything was said last in a week's messages and their threads."""
+    times = [as_text(message.get(key)) for message in week.messages for key in ("ts", "latest_reply")]
+    return max(float(time) for time in times if is_ts(time))

@@ -1,0 +1,84 @@
+"""Conversations to documents: the same ids and texts, whether they come from an export or from the Web API."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from include.lore.sources.payload import Payload, as_text
+from include.lore.sources.slack.messages import Conversation, display_name, one_line, render, title_of
+from include.lore.sources.slack.mrkdwn import Names
+from include.lore.types import Document
+
+__all__ = ["Channel", "People", "Publisher", "read_channel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A channel; `name` has no # before it."""
+
+    id: str
+    name: str
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What ids mean, and the ids of the users that are bots."""
+
+    names: Names
+    bots: Container[str]
+
+    @classmethod
+    def of(cls, users: Iterable[Payload], channels: Iterable[Channel]) -> People:
+        """Read Slack's user objects."""
+        known = {user["id"]: user for user in users if isinstance(user.get("id"), str)}
+        return cls(
+            Names(
+                {key: name for key, user in known.items() if (name := display_name(user))},
+                {channel.id: channel.name for channel in channels},
+            ),
+            frozenset(key for key, user in known.items() if user.get("is_bot") or key == "USLACKBOT"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Makes documents named SOURCE:CHANNEL:TS, where TS is that of the thread, or of the conversation's first message.
+
+    `workspace_url` is the address that permalinks start with, "" for documents without one. What is said in a private
+    channel is for `slack:CHANNEL` alone, whatever `audiences` say.
+    """
+
+    source_id: str
+    workspace_url: str
+    audiences: tuple[str, ...]
+
+    def document_id(self, channel: Channel, ts: str) -> str:
+        """The id of the conversation that `ts` names."""
+        return f"{self.source_id}:{channel.id}:{ts}"
+
+    def document(self, channel: Channel, conversation: Conversation) -> Document:
+        """The conversation under its permalink."""
+        link = f"{self.workspace_url}/archives/{channel.id}/p{conversation.ts.replace('.', '')}"
+        return Document(
+            id=self.document_id(channel, conversation.ts),
+            source_id=self.source_id,
+            url=link if self.workspace_url else "",
+            title=title_of(conversation, channel.name),
+            text=render(conversation),
+            updated_at=conversation.updated_at,
+            metadata={
+                "channel": channel.name,
+                "messages": len(conversation.posts),
+                "people": sorted({post.author for post in conversation.posts if not post.bot}),
+            },
+            audiences=(f"slack:{channel.id}",) if channel.private else self.audiences,
+        )
+
+
+def read_channel(payload: Payload, *, private: bool = False) -> Channel | None:
+    """Slack's channel object, or None where it has no id or name. Ids of private channels began with G once."""
+    identity, name = as_text(payload.get("id")), as_text(payload.get("name"))
+    hidden = private or bool(payload.get("is_private")) or bool(payload.get("is_group")) or identity.startswith("G")
+    return Channel(identity, one_line(name), hidden) if identity and name else None

@@ -1,0 +1,45 @@
+"""What `lore doctor` asks of Slack: who the token is, and which scopes it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from include.lore.sources.slack.api import SlackApi, SlackConnection
+from include.lore.sources.slack.errors import SlackError
+
+__all__ = ["SlackProbe", "probe_slack"]
+
+TRIED = {"channels:read": ("conversations.list", {"types": "public_channel"}), "users:read": ("users.list", {})}
+"""Scopes that a call of its own shows, for tokens of which Slack does not tell the scopes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlackProbe:
+    """`who` the token is and where; the scopes that it has (none where Slack does not tell) and those it lacks."""
+
+    who: str
+    scopes: tuple[str, ...]
+    lacking: tuple[str, ...]
+
+
+def probe_slack(connection: SlackConnection, needed: Sequence[str]) -> SlackProbe:
+    """Ask, with one call, or with one more for some scopes. Raises ConfigurationError, SlackError, SourceError."""
+    with SlackApi(connection, page_size=1) as api:
+        identity = api.identity()
+        if identity.scopes:
+            lacking = tuple(scope for scope in needed if scope not in identity.scopes)
+        else:
+            lacking = tuple(scope for scope in needed if scope in TRIED and not _has(api, scope))
+    return SlackProbe(identity.who, identity.scopes, lacking)
+
+
+def _has(api: SlackApi, scope: str) -> bool:
+    method, params = TRIED[scope]
+    try:
+        api.call(method, {"limit": 1, **params})
+    except SlackError as error:
+        if error.code != "missing_scope":
+            raise
+        return False
+    return True

@@ -1,0 +1,121 @@
+"""Channels of a Slack workspace, through its Web API: each thread a document, and each conversation outside threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from include.lore.declarations import SlackDeclaration
+from include.lore.errors import SourceError
+from include.lore.sources.cursors import selection_of
+from include.lore.sources.payload import Payload
+from include.lore.sources.slack.api import DEFAULT_BASE_URL, SlackApi, SlackConnection
+from include.lore.sources.slack.channel import ChannelReader
+from include.lore.sources.slack.cursor import ChannelState, CursorWriter, from_cursor, mark_of
+from include.lore.sources.slack.documents import Publisher
+from include.lore.sources.slack.errors import UNREADABLE, SlackError
+from include.lore.sources.slack.files import SlackFiles
+from include.lore.sources.slack.workspace import Workspace
+from include.lore.types import Batch, Cursor, Failure
+
+__all__ = ["SlackSource"]
+
+
+class SlackSource:
+    """Documents named SOURCE:CHANNEL:TS, as those of an export are, where TS is that of the thread, or of the
+    conversation's first message.
+
+    The first read goes through each channel from its newest message to its first, a week at a time, and goes on where
+    it was cut. Later ones go through the look-back window and yield what is not as it was. `sleep` and `now` (seconds
+    since the epoch) are there for tests.
+    """
+
+    def __init__(
+        self,
+        declaration: SlackDeclaration,
+        *,
+        token: str | None,
+        timeout: float = 60.0,
+        max_retries: int = 4,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.id = declaration.id
+        self._declaration = declaration
+        base_url = declaration.base_url or DEFAULT_BASE_URL
+        self._connection = SlackConnection(base_url, token or "", timeout, max_retries, sleep, now)
+        self._users: Sequence[Payload] | None = None  # of the last read: a list of ids needs no newer ones
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """Yield, in batches, the conversations that changed since the cursor (None: all). A channel that the app cannot
+        see or is not in is a failure by its id; when that goes for all of them, SourceError is raised.
+        """
+        selection = self._selection()
+        before = from_cursor(since, selection, self.id) if since else {}
+        with ExitStack() as stack:
+            run = self._open(stack)
+            self._users = run.workspace.users
+            channels = run.workspace.channels
+            shapes = {one.id: mark_of(one.id, one.name, one.private, run.workspace.url) for one in channels}
+            states = {key: state for key, state in before.items() if state.shape == shapes.get(key)}
+            writer, last, unread = CursorWriter(selection, states), since, 0
+            yield from self._unseen(run.workspace)
+            for channel in channels:
+                state = states.get(channel.id) or ChannelState(shapes[channel.id])
+                try:
+                    for step in run.reader.read(channel, state):
+                        cursor = writer.after(channel.id, step.state)
+                        if step.documents or cursor != last:
+                            yield Batch(step.documents, cursor)
+                        last = cursor
+                except SlackError as error:
+                    unread += 1
+                    if error.code not in UNREADABLE or unread == len(channels):
+                        raise
+                    yield Batch((), failures=(Failure(f"{self.id}:{channel.id}", str(error)),))
+
+    def _unseen(self, workspace: Workspace) -> Iterator[Batch]:
+        if workspace.unseen:
+            reasons = workspace.unseen.items()
+            yield Batch((), failures=tuple(Failure(f"{self.id}:{name}", reason) for name, reason in reasons))
+
+    def list_ids(self) -> Iterator[str]:
+        """Yield the id of every conversation. Raises SourceError when a channel cannot be read to its end."""
+        with ExitStack() as stack:
+            run = self._open(stack, self._users)
+            if run.workspace.unseen:
+                raise SourceError(next(iter(run.workspace.unseen.values())))
+            for channel in run.workspace.channels:
+                yield from run.reader.list_ids(channel)
+
+    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+        """See `Rereadable.without`. Of a channel that could not be read the cursor holds nothing that it was not in
+        before; single conversations it cannot give again.
+        """
+        conversations = any(":" in one.removeprefix(f"{self.id}:") for one in document_ids)
+        return None if conversations else cursor
+
+    def _open(self, stack: ExitStack, users: Sequence[Payload] | None = None) -> _Run:
+        chosen = self._declaration
+        api = stack.enter_context(SlackApi(self._connection, page_size=chosen.page_size))
+        workspace = Workspace.of(api, chosen.channels, users)
+        files = None
+        if chosen.include_files:
+            files = stack.enter_context(SlackFiles(api, self._connection, max_bytes=chosen.max_file_bytes))
+        publisher = Publisher(self.id, workspace.url, chosen.audiences)
+        first_day = chosen.since
+        since = datetime(first_day.year, first_day.month, first_day.day, tzinfo=UTC).timestamp() if first_day else 0.0
+        return _Run(workspace, ChannelReader(workspace, publisher, files, chosen, since))
+
+    def _selection(self) -> str:
+        chosen = {"base_url", "since", "include_bots", "include_files", "max_file_bytes", "audiences"}
+        return selection_of(self._declaration.model_dump_json(include=chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    workspace: Workspace
+    reader: ChannelReader

@@ -1,0 +1,163 @@
+"""The API of Stack Exchange, 2.3: its envelope, its quota, the pauses that it asks for, and lists that shift."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from include.lore.errors import SourceError
+from include.lore.sources.json_api.http import JsonApi, Secrets
+from include.lore.sources.retries import Again, Retries
+
+__all__ = ["PAGE_SIZE", "Page", "StackExchangeAccess", "StackExchangeApi"]
+
+BASE_URL = "https://api.stackexchange.com/2.3"
+PAGE_SIZE = 100
+"""The most that the API gives at once."""
+MAX_PAGES = 20_000
+MAX_REPEATS = 10
+"""So many pages in a row that bring nothing new are a list without an end."""
+THROTTLED = 30.0
+"""Seconds to wait after a refusal that does not say how long."""
+PASSING = {500: "internal error", 502: "throttled", 503: "temporarily unavailable"}
+"""Numbers of errors, in the body of a 400, that pass by themselves."""
+
+Item = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StackExchangeAccess:
+    """How to reach the API. `key` raises the quota of a day from 300 calls to 10,000; `timeout` is in seconds."""
+
+    base_url: str = BASE_URL
+    key: str | None = field(default=None, repr=False)
+    timeout: float = 60.0
+    retries: Retries = field(default_factory=Retries)
+
+    def open(self, site: str) -> StackExchangeApi:
+        """A client for one site. Raises ConfigurationError for a wrong address or key."""
+        return StackExchangeApi(self, site)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Items not seen before; `reached` is the time up to which all are seen, None where the list is in no order."""
+
+    items: tuple[Item, ...]
+    reached: int | None
+
+
+class StackExchangeApi:
+    """Reads lists. Whoever asks for more pauses as long as the last answer said (its `backoff`)."""
+
+    def __init__(self, access: StackExchangeAccess, site: str) -> None:
+        self._site = site
+        self._retries = access.retries
+        self._api = JsonApi(
+            access.base_url,
+            secrets=Secrets(params={"key": access.key} if access.key else {}),
+            timeout=access.timeout,
+            retries=access.retries,
+            explain=_explain,
+            remedies={
+                400: f"Check `site` ({site}), the tags and LORE_STACKEXCHANGE_KEY.",
+                403: "The key is not accepted: set LORE_STACKEXCHANGE_KEY anew.",
+                404: "Check `site` and `base_url`.",
+            },
+        )
+        self._pause = 0.0
+        self._quota: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._api.__exit__(*error)
+
+    def total(self, path: str, params: Mapping[str, str | int]) -> int:
+        """How many items a list has."""
+        found = self._get(path, {**params, "filter": "total"}).get("total")
+        return found if isinstance(found, int) else 0
+
+    def walk(
+        self, path: str, params: Mapping[str, str | int], *, name: str, time: str, start: int | None = None
+    ) -> Iterator[Page]:
+        """Every item, oldest first by its field `time`, from `start` on; `name` is the field that identifies it. One
+        that changes on the way comes again.
+
+        Numbered pages shift while items change, so each call starts at the last time seen, a second before it; pages
+        are turned only among items of one second.
+        """
+        seen: set[tuple[Any, Any]] = set()
+        position, page, last, in_order, repeats = start, 1, start, True, 0
+        for _ in range(MAX_PAGES):
+            bound = {} if position is None else {"min": position}
+            query = {**params, **bound, "order": "asc", "page": page, "pagesize": PAGE_SIZE}
+            envelope = self._get(path, query)
+            items = [item for item in envelope["items"] if isinstance(item, dict)]
+            times = [moment for item in items if isinstance(moment := item.get(time), int)]
+            in_order = in_order and times == sorted(times)
+            last = max((moment for moment in (*times, last) if moment is not None), default=None)
+            fresh = [item for item in items if (item.get(name), item.get(time)) not in seen]
+            seen.update((item.get(name), item.get(time)) for item in fresh)
+            yield Page(tuple(fresh), last if in_order else None)
+            if envelope.get("has_more") is not True:
+                return
+            repeats = 0 if fresh else repeats + 1
+            if repeats > MAX_REPEATS:
+                break
+            if in_order and last is not None and (position is None or last - 1 > position):
+                position, page = last - 1, 1
+            else:
+                page += 1
+        raise SourceError(
+            f"The list {path} of {self._site} runs in a circle or has no end.",
+            remedy="Check `base_url`; the API of Stack Exchange does not do this.",
+        )
+
+    def _get(self, path: str, params: Mapping[str, str | int]) -> dict[str, Any]:
+        if self._quota == 0:
+            raise SourceError(
+                f"The quota of calls to Stack Exchange is used up for today; {self._site} is not read to the end.",
+                remedy="Run again after midnight UTC; what was read so far is kept. "
+                "A key (LORE_STACKEXCHANGE_KEY) raises the quota from 300 calls to 10,000.",
+                retryable=True,
+            )
+        if self._pause:
+            self._rest(path)
+        data = self._api.get(path, {"site": self._site, **params}).data
+        if not isinstance(data, dict) or not isinstance(data.get("items", []), list):
+            raise SourceError(
+                f"{path} answered something else than a list.", remedy="Check that `base_url` is Stack Exchange's API."
+            )
+        backoff, quota = data.get("backoff"), data.get("quota_remaining")
+        self._pause = float(backoff) if isinstance(backoff, int) and backoff > 0 else 0.0
+        self._quota = quota if isinstance(quota, int) else None
+        return {"items": [], **data}
+
+    def _rest(self, path: str) -> None:
+        """The pause that the last answer asked for."""
+        until = datetime.fromtimestamp(self._retries.now() + self._pause, UTC)
+        if self._pause > self._retries.max_wait:
+            raise SourceError(
+                f"Stack Exchange asks to wait until {until:%Y-%m-%d %H:%M:%S} UTC before {path} is asked for again.",
+                remedy="Run again after that; what was read so far is kept.",
+                retryable=True,
+            )
+        self._retries.sleep(self._pause)
+        self._pause = 0.0
+
+
+def _explain(status: int, data: Any) -> Again | str:
+    """What an error says; throttling comes as a 400 with a number and a sentence."""
+    if not isinstance(data, dict):
+        return ""
+    said = " ".join(str(data.get("error_message") or "").split())
+    if data.get("error_id") not in PASSING:
+        return said
+    seconds = re.search(r"available in (\d{1,9}) second", said)
+    pause = float(seconds[1]) if seconds else THROTTLED if data["error_id"] == 502 else None
+    return Again(said or PASSING[data["error_id"]], pause)

@@ -1,0 +1,182 @@
+"""Questions of a Stack Exchange site with their answers, through its API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from include.lore.declarations import StackOverflowDeclaration
+from include.lore.errors import ConversionError, SourceError
+from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
+from include.lore.sources.stackoverflow.api import Page, StackExchangeAccess, StackExchangeApi
+from include.lore.sources.stackoverflow.posts import (
+    Answer,
+    Question,
+    answer_from_api,
+    document_of,
+    is_wanted,
+    question_from_api,
+)
+from include.lore.types import Batch, Cursor, Document, Failure
+
+__all__ = ["StackOverflowSource"]
+
+OVERLAP = 120
+"""Seconds that are read again at every start: the API answers from a cache, so that changes show late."""
+ANSWERED_AT_ONCE = 60
+"""Questions whose answers are asked for in one call: few enough that most such lists have one page of 100."""
+DAY = 86_400
+
+
+class StackOverflowSource:
+    """One document for each question, oldest activity first, so that a cut read goes on where it was.
+
+    Votes change no date. So everything is read again when the last whole read is `refresh_days` old.
+    """
+
+    def __init__(self, declaration: StackOverflowDeclaration, *, access: StackExchangeAccess | None = None) -> None:
+        self.id = declaration.id
+        self._declaration = declaration
+        self._access = access or StackExchangeAccess()
+
+    def read(self, since: Cursor | None) -> Iterator[Batch]:
+        """Yield, in batches, the questions with activity since the cursor (None: all). Raises SourceError."""
+        now = int(self._access.retries.now())
+        place = self._from_cursor(since, now) if since else None
+        seen: set[tuple[int, int | None]] = set()
+        with self._access.open(self._declaration.site) as api:
+            if place is None:
+                place = _Place(now)
+                self._check_size(api)
+            for tagged in self._declaration.tagged:
+                known = place.recent
+                for page in self._questions(api, tagged, place.reached.get(tagged), body=True):
+                    place = place.at(tagged, page, now)
+                    fresh = [one for one in self._wanted(page) if known.get(str(one.id)) != _activity(one)]
+                    fresh = [one for one in fresh if (one.id, _activity(one)) not in seen]
+                    seen.update((one.id, _activity(one)) for one in fresh)
+                    yield self._batch(api, fresh, place)
+
+    def list_ids(self) -> Iterator[str]:
+        """Yield the id of every question that the declaration covers, at a call for each hundred."""
+        seen: set[int] = set()
+        with self._access.open(self._declaration.site) as api:
+            self._check_size(api)
+            for tagged in self._declaration.tagged:
+                for page in self._questions(api, tagged, None, body=False):
+                    fresh = [one.id for one in self._wanted(page) if one.id not in seen]
+                    seen.update(fresh)
+                    yield from (f"{self.id}:{number}" for number in fresh)
+
+    def _check_size(self, api: StackExchangeApi) -> None:
+        """Refuse what would be read for days before its first call, not after its thousandth."""
+        total = sum(api.total("/questions", self._query(tagged)) for tagged in self._declaration.tagged)
+        if total > self._declaration.max_questions:
+            raise SourceError(
+                f"{self.id} means {total:,} questions; `max_questions` is {self._declaration.max_questions:,}.",
+                remedy="Choose rarer tags, set `since`, or raise `max_questions`.",
+            )
+
+    def _query(self, tagged: str) -> dict[str, str | int]:
+        first = self._earliest()
+        bound = {} if first is None else {"min": first}
+        return {"tagged": ";".join(tagged.split()), "sort": "activity", **bound}
+
+    def _earliest(self) -> int | None:
+        day = self._declaration.since
+        return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) if day else None
+
+    def _questions(self, api: StackExchangeApi, tagged: str, reached: int | None, *, body: bool) -> Iterator[Page]:
+        overlapped = None if reached is None else reached - OVERLAP
+        start = max((time for time in (overlapped, self._earliest()) if time is not None), default=None)
+        query = self._query(tagged) | ({"filter": "withbody"} if body else {})
+        return api.walk("/questions", query, name="question_id", time="last_activity_date", start=start)
+
+    def _wanted(self, page: Page) -> list[Question]:
+        questions = (question_from_api(item) for item in page.items)
+        return [one for one in questions if one and is_wanted(one, self._declaration)]
+
+    def _batch(self, api: StackExchangeApi, questions: Sequence[Question], place: _Place) -> Batch:
+        documents: list[Document] = []
+        failures: list[Failure] = []
+        for start in range(0, len(questions), ANSWERED_AT_ONCE):
+            some = questions[start : start + ANSWERED_AT_ONCE]
+            answers = self._answers(api, some)
+            for question in some:
+                try:
+                    documents.append(document_of(question, answers.get(question.id, ()), self._declaration))
+                except ConversionError as error:
+                    failures.append(Failure(f"{self.id}:{question.id}", error.message))
+        return Batch(tuple(documents), self._to_cursor(place), failures=tuple(failures))
+
+    def _answers(self, api: StackExchangeApi, questions: Sequence[Question]) -> dict[int, list[Answer]]:
+        """The answers of some questions. One that was deleted since it was listed has none, and goes with the list."""
+        path = f"/questions/{';'.join(str(one.id) for one in questions)}/answers"
+        found: dict[int, list[Answer]] = {}
+        query: dict[str, str | int] = {"sort": "creation", "filter": "withbody"}
+        for page in api.walk(path, query, name="answer_id", time="creation_date"):
+            for answer in map(answer_from_api, page.items):
+                if answer:
+                    found.setdefault(answer.question_id, []).append(answer)
+        return found
+
+    def _to_cursor(self, place: _Place) -> Cursor | None:
+        if not place.reached:
+            return None
+        return json.dumps(
+            {
+                "whole": place.whole,
+                "reached": dict(place.reached),
+                "recent": dict(place.recent),
+                "selection": self._selection(),
+            }
+        )
+
+    def _from_cursor(self, cursor: Cursor, now: int) -> _Place | None:
+        """Where to go on; None when all is to be read: it was long ago, or the declaration chose otherwise then."""
+        try:
+            stored = json.loads(cursor)
+            place = _Place(int(stored["whole"]), _integers(stored["reached"]), _integers(stored["recent"]))
+            selection = stored["selection"]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise unreadable_cursor(self.id) from None
+        days = self._declaration.refresh_days
+        if selection != self._selection() or (days and now - place.whole > days * DAY):
+            return None
+        return place
+
+    def _selection(self) -> str:
+        without = {"max_questions", "refresh_days"} | UNSELECTIVE
+        return selection_of(self._declaration.model_dump_json(exclude=without))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a read is: since when everything is read (`whole`), up to which activity for each of `tagged`, and the
+    activity of the questions so near to it that they will be seen again.
+    """
+
+    whole: int
+    reached: Mapping[str, int] = field(default_factory=dict)
+    recent: Mapping[str, int] = field(default_factory=dict)
+
+    def at(self, tagged: str, page: Page, now: int) -> _Place:
+        """The place after a page. A time in the future counts as now: a cursor there would hide what is to come."""
+        if page.reached is None:
+            return self
+        reached = {**self.reached, tagged: max(self.reached.get(tagged, 0), min(page.reached, now))}
+        border = min(reached.values()) - OVERLAP
+        times = {str(item.get("question_id")): item.get("last_activity_date") for item in page.items}
+        recent = {**self.recent, **{key: time for key, time in times.items() if isinstance(time, int)}}
+        return replace(self, reached=reached, recent={key: time for key, time in recent.items() if time >= border})
+
+
+def _activity(question: Question) -> int | None:
+    return int(question.active.timestamp()) if question.active else None
+
+
+def _integers(values: Mapping[str, Any]) -> dict[str, int]:
+    return {key: int(value) for key, value in values.items()}
