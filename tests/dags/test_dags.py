@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from pydantic import SecretStr
 
 from include.lore.errors import ConfigurationError, LoreError, ModelError, SourceError
 from include.lore.types import Answer, Citation, Plan, Question, Trace
 
 from .conftest import Project
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.xdist_group("airflow")
 
@@ -192,6 +197,55 @@ def test_connections_go_before_the_environment(project: Project, monkeypatch: py
     assert settings.github_token.get_secret_value() == "token-from-environment"
     assert settings.github_base_url == "https://ghe.example.com"
     assert settings.cohere_api_key is None
+
+
+@pytest.mark.parametrize(
+    ("connection", "expected"),
+    [
+        (None, ("key-from-environment", "https://from-environment.example.com")),
+        ({}, ("key-from-environment", "https://from-environment.example.com")),
+        ({"password": "from-airflow"}, ("from-airflow", "https://from-environment.example.com")),
+        ({"host": "x.org", "port": 8443}, ("key-from-environment", "https://x.org:8443")),
+        (
+            {"password": "from-airflow", "extra": {"base_url": "http://127.0.0.1:1/v1"}},
+            ("from-airflow", "http://127.0.0.1:1/v1"),
+        ),
+    ],
+)
+def test_the_chat_models_own_key_and_address_have_a_connection(
+    project: Project, monkeypatch: pytest.MonkeyPatch, connection: dict[str, object] | None, expected: tuple[str, str]
+) -> None:
+    from include.lore.orchestration.connections import settings_in_airflow
+
+    monkeypatch.setenv("LORE_CHAT_API_KEY", "key-from-environment")
+    monkeypatch.setenv("LORE_CHAT_BASE_URL", "https://from-environment.example.com")
+    if connection is not None:
+        monkeypatch.setenv("AIRFLOW_CONN_CHAT_DEFAULT", json.dumps({"conn_type": "generic", **connection}))
+    settings = settings_in_airflow()
+    assert settings.chat_api_key is not None
+    assert (settings.chat_api_key.get_secret_value(), settings.chat_base_url) == expected
+    assert settings.openai_api_key is None
+
+
+def test_the_connections_for_the_astro_cli_are_those_that_are_read(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from include.lore.orchestration.connections import settings_in_airflow
+
+    declared = yaml.safe_load((ROOT / "airflow_settings.yaml").read_text())["airflow"]["connections"]
+    names = [connection["conn_id"] for connection in declared]
+    for name in names:
+        password = json.dumps({"conn_type": "generic", "password": f"of {name}"})
+        monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", password)
+    secrets = {field: key.get_secret_value() for field, key in settings_in_airflow() if isinstance(key, SecretStr)}
+    assert {field: key for field, key in secrets.items() if key.startswith("of ")} == {
+        "openai_api_key": "of openai_default",
+        "chat_api_key": "of chat_default",
+        "cohere_api_key": "of cohere_default",
+        "github_token": "of github_default",
+        "slack_token": "of slack_api_default",
+        "weaviate_api_key": "of weaviate_default",
+    }
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 | connection          | password  | host, or `base_url` in extra |
 | ------------------- | --------- | ---------------------------- |
 | `openai_default`    | API key   | any OpenAI-compatible server |
+| `chat_default`      | API key   | the chat model's provider    |
 | `cohere_default`    | API key   | another address of the API   |
 | `github_default`    | token     | GitHub's API, or Enterprise  |
 | `slack_api_default` | bot token | is not read                  |
@@ -32,6 +33,7 @@ __all__ = ["settings_in_airflow"]
 WEAVIATE_CONNECTION = "weaviate_default"
 CONNECTIONS = {
     "openai_default": ("openai_api_key", "openai_base_url"),
+    "chat_default": ("chat_api_key", "chat_base_url"),
     "cohere_default": ("cohere_api_key", "cohere_base_url"),
     "github_default": ("github_token", "github_base_url"),
     "slack_api_default": ("slack_token", None),
