@@ -34,9 +34,6 @@ class Answered:
             raise RecordsError("The records could not be read.", retryable=True)
         return (team, channel, thread_ts) in self.threads
 
-    def forget(self, asker: str) -> int:
-        raise NotImplementedError
-
 
 THERE = Answered(("T1", "C1", ROOT))
 

@@ -44,7 +44,6 @@ def slack() -> FakeSlack:
 def make_privacy(slack: FakeSlack, records: Records, *, flushed: bool = True) -> Privacy:
     return Privacy(
         slack,
-        Places(records.engine),
         records.opinions(),
         forget=records.forget,
         flush=lambda _: flushed,
@@ -104,9 +103,7 @@ def test_what_waits_in_the_queue_is_written_first_and_then_removed(slack: FakeSl
         recorder = QueuedRecorder(open_records, "the records")
         for number in range(50):
             recorder.record(small_answer(f"ada-{number:02}", asker=ADA))
-        privacy = Privacy(
-            slack, Places(records.engine), records.opinions(), forget=records.forget, flush=recorder.flush
-        )
+        privacy = Privacy(slack, records.opinions(), forget=records.forget, flush=recorder.flush)
         assert privacy.forget(ADA) == Forgotten(answers=50, opinions=0)
         recorder.close()
         assert records.latest(99) == []

@@ -23,7 +23,9 @@ __all__ = ["Places"]
 
 
 class Places:
-    """Places of answers, in the database of the records. All methods are atomic, and raise RecordsError."""
+    """Places of answers, in the database of the records, whose `forget` removes those of a person, too. All methods are
+    atomic, and raise RecordsError.
+    """
 
     def __init__(self, engine: Engine, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._engine = engine
@@ -69,11 +71,6 @@ class Places:
         )
         with explained("read"), reading(self._engine) as connection:
             return connection.execute(select(places.c.ts).where(*there).limit(1)).first() is not None
-
-    def forget(self, asker: str) -> int:
-        """Remove where a person was answered; returns how many places."""
-        with explained("removed"), self._engine.begin() as connection:
-            return connection.execute(delete(places).where(places.c.asker == short_key(asker))).rowcount
 
     def expire(self, before: datetime) -> int:
         """Remove the places that were kept before the moment; returns how many."""

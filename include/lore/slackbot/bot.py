@@ -89,7 +89,7 @@ def open_bot(
     claims, places = Claims(records.engine), Places(records.engine)
     audiences = Audiences(slack, identity)
     opinions = records.opinions()
-    privacy = Privacy(slack, places, opinions, forget=records.forget, flush=recorder.flush)
+    privacy = Privacy(slack, opinions, forget=records.forget, flush=recorder.flush)
     office = Office()
     held = Holds(claims, f"courtesies:{uuid4().hex}")
     limits = Limits(settings.slack_user_limit, settings.slack_channel_limit)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from include.lore.records.opinions import Told
 from include.lore.slackbot.render import phrases
-from include.lore.slackbot.words import Places, Slack, SlackError
+from include.lore.slackbot.words import Slack, SlackError
 
 __all__ = ["Forgotten", "Privacy"]
 
@@ -49,21 +49,20 @@ class Forgotten:
 
 
 class Privacy:
-    """Forgets people. `forget` removes the records of a person and returns how many answers that were; `flush` waits
-    for so many seconds until all answers are written, and says whether they are.
+    """Forgets people. `forget` removes the records of a person, those of where they were answered included, and returns
+    how many answers that were; `flush` waits for so many seconds until all answers are written, and says whether they
+    are.
     """
 
     def __init__(
         self,
         slack: Slack,
-        places: Places,
         opinions: Opinions,
         *,
         forget: Callable[[str], int],
         flush: Callable[[float], bool],
     ) -> None:
         self._slack = slack
-        self._places = places
         self._opinions = opinions
         self._forget = forget
         self._flush = flush
@@ -76,7 +75,6 @@ class Privacy:
         written = self._flush(FLUSH_SECONDS)  # what waits would be written after it was forgotten
         opinions, told = self._opinions.of(asker)
         answers = self._forget(asker)
-        self._places.forget(asker)
         left = sum(not self._deleted(message) for message in told)
         log.info("A person was forgotten: %d answers, %d opinions.", answers, opinions)
         return Forgotten(answers, opinions, not written, left)

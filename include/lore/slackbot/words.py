@@ -174,10 +174,6 @@ class Places(Protocol):
         """Whether the bot answered in that thread, or has begun to."""
         ...
 
-    def forget(self, asker: str) -> int:
-        """Remove where a person was answered; returns how many places."""
-        ...
-
 
 class Desk(Protocol):
     """Who takes what comes in. Each call returns in a few milliseconds and raises RecordsError where it could not be
