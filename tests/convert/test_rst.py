@@ -112,6 +112,11 @@ def test_a_simple_table_of_plain_words_stays_as_it_was_drawn() -> None:
     assert text == "```\nName    State\none     on\ntwo\n```\n"
 
 
+def test_a_simple_table_in_a_list_stays_as_it_was_drawn() -> None:
+    table = "  ======  =====\n  Name    State\n  ======  =====\n  one     on\n  two\n  ======  =====\n"
+    assert "  Name    State\n  one     on\n  two\n" in rst(f"- States:\n\n{table}").text
+
+
 def test_files_and_raw_html_are_not_let_in() -> None:
     secret = "include:: /etc/passwd\n\n.. csv-table::\n   :file: /etc/passwd\n\n.. raw:: html\n   :file: /etc/passwd"
     text = rst(

@@ -11,6 +11,8 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from docutils.parsers.rst.states import Body
+
 from include.lore.convert.fences import fenced
 from include.lore.convert.rst_directives import CODE, DIAGRAMS, DROPPED, LABELS, LITERAL_ROLES
 
@@ -25,8 +27,8 @@ _DIRECTIVE = re.compile(r"\.\.\s+(?:\|[^|\n]*\|\s+)?([\w:+.-]+?)\s?::(?:\s+(.*))
 _NOTE = re.compile(r"\.\.\s+\[([^\]\s]+)\]\s*(.*)$")
 _OPTION = re.compile(r":[\w -]+:(\s|$)")
 _ITEM = re.compile(r"(?:[-*+•]|\(?(?:\d{1,9}|[A-Za-z]|#)[.)])\s+(?=\S)")
-_BORDER = re.compile(r"=+(?:\s+=+)+\s*$")
-_GRID = re.compile(r"\+(?:[-=]+\+)+\s*$")
+_SIMPLE, _GRID = Body.simple_table_top_pat, Body.grid_table_top_pat
+"""How a table begins that is drawn; a simple one's other borders look like its first."""
 _SPANS = re.compile(
     r"``(?P<literal>[^`\n]+(?:`[^`\n]+)*?)``"
     r"|:(?P<role>[A-Za-z][\w.+:-]*):`(?P<text>[^`]+)`"
@@ -63,7 +65,7 @@ class _Reader:
             elif line.startswith(".. ") or line == "..":
                 body, place = _indented(lines, place + 1)
                 yield from ("", *self._explicit(line, body, depth), "")
-            elif _BORDER.match(line) or _GRID.match(line):
+            elif _SIMPLE.match(line) or _GRID.match(line):
                 end = _table_end(lines, place)
                 yield from ("", fenced("\n".join(each.rstrip() for each in lines[place:end])), "")
                 place = end
@@ -172,7 +174,7 @@ def _table_end(lines: Sequence[str], place: int) -> int:
 
 def _more_rows(lines: Sequence[str], blank: int) -> bool:
     """Whether a simple table goes on below a blank line: it does until a border is followed by one."""
-    return blank + 1 < len(lines) and bool(lines[blank + 1].strip()) and not _BORDER.match(lines[blank - 1].rstrip())
+    return blank + 1 < len(lines) and bool(lines[blank + 1].strip()) and not _SIMPLE.match(lines[blank - 1].rstrip())
 
 
 def _hanging(mark: str, inside: Sequence[str]) -> Iterator[str]:

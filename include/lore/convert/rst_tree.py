@@ -8,6 +8,7 @@ import textwrap
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.parsers.rst import Parser
+from docutils.parsers.rst.states import Body
 from docutils.readers.standalone import Reader
 from docutils.utils import new_document
 from docutils.writers.html5_polyglot import HTMLTranslator, Writer
@@ -39,7 +40,6 @@ FILE_FIELDS = frozenset({"orphan", "tocdepth", "nocomments", "nosearch", "no-sea
 
 REFUSED_ROLE = re.compile(r":[\w.:+-]+:`(?P<text>.*)`", re.DOTALL)
 """A role that docutils would not run: one made for raw HTML."""
-DRAWN_BORDER = re.compile(r"^\s*=+(?:\s+=+)+\s*$")
 
 
 def read_rst(text: str) -> nodes.document:
@@ -137,7 +137,7 @@ def _draw_tables(document: nodes.document, lines: list[str]) -> None:
     """Keep simple tables of plain words as their authors aligned them: they read well as they are, others do not."""
     for table in list(document.findall(nodes.table)):
         line = table.line or 0
-        if any(DRAWN_BORDER.match(text) for text in lines[max(0, line - 1) : line + 1]):
+        if any(Body.simple_table_top_pat.match(text.strip()) for text in lines[max(0, line - 1) : line + 1]):
             drawn = _drawn(table)
             if drawn:
                 _replace(table, nodes.literal_block("", drawn))
