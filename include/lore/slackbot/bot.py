@@ -90,6 +90,8 @@ def open_bot(
     audiences = Audiences(slack, identity)
     opinions = records.opinions()
     privacy = Privacy(slack, opinions, forget=records.forget, flush=recorder.flush)
+    # Not the reception's: a "forget me" may take ten seconds and more, and nobody is limited in them. In one office, a
+    # few of them would let the signs of all who ask wait.
     office = Office()
     held = Holds(claims, f"courtesies:{uuid4().hex}")
     limits = Limits(settings.slack_user_limit, settings.slack_channel_limit)
