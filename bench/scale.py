@@ -13,7 +13,8 @@ and `server_cpu` that of the server: other work on the machine disturbs them les
 
 build    writing everything with `Store.replace`, in groups as a sync does, then `Store.optimize`
 search   three wordings side by side with 100 hits each at alpha .5 for the public, then dedup: alone, and with 8 askers
-         at once; and which share of the true nearest 100 a search by vector alone finds
+         at once; and which share of the true nearest 100 a search by vector alone finds. `fixed_work_ms` says how
+         fast the machine was just then
 sync     the real `Sync` of a source in which 1,000 documents changed, in one passage each; several times over, with
          what each method of the store took
 """
@@ -38,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench.scale_corpus import SOURCE_ID, Asked, ScaleCorpus, bench_settings
-from bench.scale_meter import Meter, Metered, folder_megabytes, peak_megabytes, reset_peak
+from bench.scale_meter import Meter, Metered, fixed_work, folder_megabytes, peak_megabytes, reset_peak
 from bench.scale_stores import STORES
 from include.lore.ingest.sync import Sync
 from include.lore.protocols import Store
@@ -217,7 +218,7 @@ class Bench:
         order = np.random.default_rng(1).integers(len(self.corpus.questions), size=rounds + WARMING)
         questions = [self.corpus.questions[number] for number in order]
         list(map(self._ask, questions[:WARMING]))
-        report: dict[str, Any] = {}
+        report: dict[str, Any] = {"fixed_work_ms": fixed_work()}
         for name, askers in (("alone", 1), (f"{ASKERS}_askers", ASKERS)):
             meter = Meter(self.server)
             with ThreadPoolExecutor(askers) as pool:

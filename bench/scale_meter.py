@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
+
+import numpy as np
 
 from include.lore.protocols import Store
 
 MEGABYTE = 1_000_000
+FIXED_STEPS, FIXED_BYTES = 500_000, 32_000_000
 
 
 class Meter:
@@ -48,6 +52,23 @@ class Metered:
                     total[key] = round(total.get(key, 0.0) + value, 3)
 
         return metered
+
+
+def fixed_work() -> float:
+    """Milliseconds that a piece of work takes that is always the same, the median of nine: a loop, and sums over 32 MB.
+    Figures of two runs can be compared where this is alike.
+    """
+    numbers = np.ones(FIXED_BYTES // 8)
+    taken = []
+    for _ in range(9):
+        started = time.perf_counter()
+        total = 0
+        for number in range(FIXED_STEPS):
+            total += number * number
+        for _ in range(4):
+            numbers.sum()
+        taken.append(1000 * (time.perf_counter() - started))
+    return round(median(taken), 1)
 
 
 def reset_peak(process: int) -> None:
