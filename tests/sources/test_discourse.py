@@ -11,7 +11,7 @@ from include.lore.declarations import DiscourseDeclaration
 from include.lore.errors import SourceError
 from include.lore.settings import load_settings
 from include.lore.sources.discourse.source import DiscourseSource
-from include.lore.sources.json_api.http import Secrets
+from include.lore.sources.http import Secrets
 from include.lore.sources.retries import Retries
 from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, failed, ids, last_cursor

@@ -12,7 +12,7 @@ import pytest
 from include.lore.declarations import JsonApiDeclaration, load_declaration
 from include.lore.errors import ConfigurationError, DeclarationError, SourceError
 from include.lore.settings import load_settings
-from include.lore.sources.json_api.http import Secrets, secrets_for
+from include.lore.sources.http import Secrets, secrets_for
 from include.lore.sources.json_api.source import JsonApiSource
 from include.lore.sources.retries import Retries
 from include.lore.wiring import make_source

@@ -66,7 +66,7 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
 def _make_api_source(
     declaration: StackOverflowDeclaration | DiscourseDeclaration | JsonApiDeclaration, settings: Settings
 ) -> Source:
-    from include.lore.sources.json_api.http import secrets_for
+    from include.lore.sources.http import secrets_for
     from include.lore.sources.retries import Retries
 
     timeout, retries = settings.timeout_seconds, Retries(settings.max_retries)

@@ -10,7 +10,7 @@ from typing import Any
 from include.lore.declarations import DiscourseDeclaration
 from include.lore.errors import SourceError
 from include.lore.sources.discourse.text import Topic, is_accepted, topic_document, topic_of
-from include.lore.sources.json_api.http import JsonApi
+from include.lore.sources.http import JsonApi
 from include.lore.sources.payload import Payload, as_mapping, as_mappings
 from include.lore.sources.posts import one_line
 from include.lore.sources.retries import Again

@@ -10,8 +10,7 @@ from include.lore.errors import ConversionError
 from include.lore.sources.cursors import selection_of, unreadable_cursor
 from include.lore.sources.discourse.forum import Forum, explain_discourse
 from include.lore.sources.discourse.text import Topic
-from include.lore.sources.http import HttpError
-from include.lore.sources.json_api.http import JsonApi, Secrets
+from include.lore.sources.http import HttpError, JsonApi, Secrets
 from include.lore.sources.retries import Retries
 from include.lore.types import Batch, Cursor, Document, Failure
 

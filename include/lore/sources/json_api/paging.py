@@ -11,8 +11,7 @@ import httpx
 
 from include.lore.declarations import Expression, JsonApiDeclaration
 from include.lore.errors import SourceError
-from include.lore.sources.http import HttpError
-from include.lore.sources.json_api.http import JsonAnswer, JsonApi
+from include.lore.sources.http import HttpError, JsonAnswer, JsonApi
 
 __all__ = ["Pager", "Part"]
 

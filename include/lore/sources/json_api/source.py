@@ -10,7 +10,7 @@ from typing import Any
 
 from include.lore.declarations import JsonApiDeclaration
 from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
-from include.lore.sources.json_api.http import JsonApi, Secrets
+from include.lore.sources.http import JsonApi, Secrets
 from include.lore.sources.json_api.items import ItemReader
 from include.lore.sources.json_api.paging import Pager, Part
 from include.lore.sources.retries import Retries

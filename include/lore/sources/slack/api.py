@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Self, TypeAlias
 
 from include.lore.errors import ConfigurationError, SourceError
-from include.lore.sources.http import HttpClient, HttpError
+from include.lore.sources.http import HttpError, JsonApi, Secrets
 from include.lore.sources.payload import Payload, as_mapping, as_mappings, as_text
 from include.lore.sources.retries import Again, Retries
 from include.lore.sources.slack.errors import NEXT_RUN, SET_TOKEN, SlackError, endless, refusal, strange, word
@@ -75,15 +75,12 @@ class SlackApi:
             raise ConfigurationError("Slack needs a token, and none is set.", remedy=SET_TOKEN)
         self._page_size = page_size
         self._retries = connection.retries()
-        self._http = HttpClient(
+        self._http = JsonApi(
             connection.base_url,
-            token=connection.token,
+            secrets=Secrets({"Authorization": f"Bearer {connection.token.strip()}"}),
             timeout=connection.timeout,
-            max_retries=connection.max_retries,
-            max_wait=MAX_WAIT,
+            retries=self._retries,
             remedies={401: SET_TOKEN, 404: "Check `base_url`: Slack's API is https://slack.com/api."},
-            sleep=connection.sleep,
-            now=connection.now,
         )
         self._app_name = "the app"
         self._scopes = ""
@@ -113,7 +110,7 @@ class SlackApi:
 
         def once() -> Payload | Again:
             reply = self._http.get(f"/{method}", params)
-            data, self._scopes = reply.data, reply.scopes
+            data, self._scopes = reply.data, reply.headers.get("x-oauth-scopes", "")
             if not isinstance(data, dict) or not isinstance(data.get("ok"), bool):
                 raise strange(method)
             if data["ok"]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from include.lore.errors import SourceError
-from include.lore.sources.json_api.http import JsonApi, Secrets
+from include.lore.sources.http import JsonApi, Secrets
 from include.lore.sources.retries import Again, Retries
 
 __all__ = ["PAGE_SIZE", "Page", "StackExchangeAccess", "StackExchangeApi"]
