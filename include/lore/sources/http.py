@@ -14,6 +14,7 @@ import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
 from include.lore.sources.addresses import Origin, bare, join, origin_of, parse
+from include.lore.sources.bodies import broken_off, read_body
 from include.lore.sources.retries import WAIT_UNSAID, Again, Retries, passing, retry_after
 
 __all__ = ["Explain", "HttpError", "JsonAnswer", "JsonApi", "Secrets", "secrets_for"]
@@ -145,26 +146,19 @@ class JsonApi:
 
     def _once(self, url: httpx.URL, headers: Mapping[str, str]) -> JsonAnswer | Again | httpx.URL:
         deadline = time.monotonic() + self._timeout
-        late = f"no complete answer within {self._timeout:g} seconds"
-        body = bytearray()
         try:
             with self._client.stream("GET", url, headers=headers) as response:
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > self._max_bytes:
-                        raise SourceError(
-                            f"{self._name(url)} sends more than {self._max_bytes:,} bytes.",
-                            remedy="Ask for smaller pages, or narrow the declaration.",
-                        )
-                    if time.monotonic() > deadline:
-                        return Again(late)
-        except httpx.TimeoutException:
-            return Again(late)
+                body = read_body(response, most=self._max_bytes, deadline=deadline)
         except httpx.HTTPError as error:  # also a body that is not what its headers say
-            return Again(self._secrets.hide(f"{type(error).__name__}: {error}").rstrip(". "))
+            return Again(self._secrets.hide(broken_off(error, self._timeout).reason))
+        if body is None:
+            raise SourceError(
+                f"{self._name(url)} sends more than {self._max_bytes:,} bytes.",
+                remedy="Ask for smaller pages, or narrow the declaration.",
+            )
         if response.has_redirect_location:
             return parse(join(str(url), response.headers["location"]))
-        return self._judge(url, response, bytes(body))
+        return self._judge(url, response, body)
 
     def _judge(self, url: httpx.URL, response: httpx.Response, body: bytes) -> JsonAnswer | Again:
         status, found = response.status_code, {key.lower(): value for key, value in response.headers.items()}

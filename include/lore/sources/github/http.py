@@ -12,6 +12,7 @@ import httpx
 
 from include.lore.errors import ConfigurationError, SourceError
 from include.lore.sources.addresses import bare
+from include.lore.sources.bodies import broken_off, in_time, read_body
 from include.lore.sources.github.answers import GitHubReply, Judge, page_number
 from include.lore.sources.github.hosts import Hosts
 from include.lore.sources.retries import Again, Retries
@@ -149,12 +150,8 @@ class GitHubClient:
     def _once(self, call: _Call, take: Take[Result]) -> Result | Again:
         try:
             return self._follow(call, take)
-        except (httpx.TimeoutException, _TooSlowError):
-            return Again(f"no complete answer within {self._access.timeout:g} seconds")
-        except httpx.TransportError as error:
-            return Again(f"{type(error).__name__}: {error}".rstrip(". "))
         except httpx.HTTPError as error:
-            return Again(f"the answer cannot be decoded ({type(error).__name__})")
+            return broken_off(error, self._access.timeout)
 
     def _follow(self, call: _Call, take: Take[Result]) -> Result | Again:
         url = call.url
@@ -182,15 +179,13 @@ class GitHubClient:
         return {"Authorization": f"Bearer {token}"}
 
     def _content(self, answer: httpx.Response) -> bytes:
-        content = bytearray()
-        for piece in _in_time(answer.iter_bytes(), self._access.timeout):
-            content += piece
-            if len(content) > MAX_BYTES:
-                raise SourceError(f"{self._name(answer.url)} sends more than {MAX_BYTES:,} bytes.")
-        return bytes(content)
+        content = read_body(answer, most=MAX_BYTES, deadline=time.monotonic() + self._access.timeout)
+        if content is None:
+            raise SourceError(f"{self._name(answer.url)} sends more than {MAX_BYTES:,} bytes.")
+        return content
 
     def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
-        return _in_time(answer.iter_raw(), self._access.timeout * DOWNLOAD_PATIENCE)
+        return in_time(answer.iter_raw(), time.monotonic() + self._access.timeout * DOWNLOAD_PATIENCE)
 
     def _judge(self, call: _Call) -> Judge:
         return Judge(self._name(call.url), self._secret, self._remedies, self._access.retries.now())
@@ -202,18 +197,6 @@ class GitHubClient:
     def _name(self, url: httpx.URL) -> str:
         name = bare(url)
         return name.replace(self._secret, "…") if self._secret else name
-
-
-class _TooSlowError(Exception):
-    """An answer drips in, so that no single read times out."""
-
-
-def _in_time(pieces: Iterator[bytes], seconds: float) -> Iterator[bytes]:
-    deadline = time.monotonic() + seconds
-    for piece in pieces:
-        if time.monotonic() > deadline:
-            raise _TooSlowError
-        yield piece
 
 
 def _parsed(make: Callable[[], httpx.URL]) -> httpx.URL:

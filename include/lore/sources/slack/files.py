@@ -12,6 +12,7 @@ import httpx
 
 from include.lore.convert.decoding import clean, decode
 from include.lore.errors import ConversionError, SourceError
+from include.lore.sources.bodies import broken_off, read_body
 from include.lore.sources.payload import as_mapping
 from include.lore.sources.retries import TRANSIENT, Again, retry_after
 from include.lore.sources.slack.api import SlackApi, SlackConnection
@@ -100,20 +101,16 @@ class SlackFiles:
         if self._client is None:
             headers = {"User-Agent": "lore", "Authorization": f"Bearer {self._token}"}
             self._client = httpx.Client(timeout=self._timeout, headers=headers, follow_redirects=False)
-        deadline, body = time.monotonic() + self._timeout, bytearray()
-        late = Again(f"no complete answer within {self._timeout:g} seconds")
+        deadline = time.monotonic() + self._timeout
         try:
             with self._client.stream("GET", file.download) as response:
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > self._max_bytes:
-                        return b""
-                    if time.monotonic() > deadline:
-                        return late
-        except httpx.TimeoutException:
-            return late
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+                body = read_body(response, most=self._max_bytes, deadline=deadline)
+        except httpx.TimeoutException as error:
+            return broken_off(error, self._timeout)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:  # whose words may hold the address of the file
             return Again(f"it cannot be downloaded ({type(error).__name__})")
+        if body is None:
+            return b""
         status = response.status_code
         if status in TRANSIENT:
             wait = retry_after(response.headers.get("retry-after"), self._retries.now())
@@ -122,7 +119,7 @@ class SlackFiles:
             return b""
         if not response.is_success or HTML.match(body[:200]):
             raise _refused(status)
-        return bytes(body)
+        return body
 
 
 def _refused(status: int) -> SourceError:

@@ -1,0 +1,41 @@
+"""The body of an answer within limits: httpx's own limit is for one read, so that a server which drips has none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import httpx
+
+from include.lore.sources.retries import Again
+
+__all__ = ["broken_off", "in_time", "read_body"]
+
+
+def in_time(pieces: Iterator[bytes], deadline: float) -> Iterator[bytes]:
+    """The pieces that come until `deadline`, a moment of `time.monotonic`. Raises httpx.ReadTimeout for a later one."""
+    for piece in pieces:
+        if time.monotonic() > deadline:
+            raise httpx.ReadTimeout("The answer takes too long.")
+        yield piece
+
+
+def read_body(response: httpx.Response, *, most: int, deadline: float) -> bytes | None:
+    """The unpacked body; None for one of more than `most` bytes. Raises as `in_time`, and what httpx raises."""
+    body = bytearray()
+    for piece in in_time(response.iter_bytes(), deadline):
+        body += piece
+        if len(body) > most:
+            return None
+    return bytes(body)
+
+
+def broken_off(error: httpx.HTTPError, seconds: float) -> Again:
+    """A call that gave no complete answer, to be made again; `seconds` is the time that it had."""
+    match error:
+        case httpx.TimeoutException():
+            return Again(f"no complete answer within {seconds:g} seconds")
+        case httpx.TransportError():
+            return Again(f"{type(error).__name__}: {error}".rstrip(".: "))
+        case _:
+            return Again(f"the answer cannot be decoded ({type(error).__name__})")
