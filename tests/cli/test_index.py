@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,18 +75,27 @@ def test_a_version_goes_from_build_to_live_and_back(synced: Lore, questions: str
     promoted = synced("index", "promote", "2", "--questions", questions)
     assert promoted.exit_code == 0, promoted.stdout + promoted.stderr
     assert "Accepted" in promoted.stdout and "Version 2 is live" in promoted.stderr
-    assert "LORE_CHUNK_CHARACTERS=300" in promoted.stderr, "the settings are still those of version 1"
+    assert "set LORE_CHUNK_CHARACTERS=300." in promoted.stderr, "the settings are still those of version 1"
+    assert "LORE_EMBEDDER" not in promoted.stderr, "what is right already is not named"
     assert roles(synced) == {1: "previous", 2: "live"}
     assert versions(synced)[2]["scores"]["decision"] == "accepted"
     again = synced("index", "promote", "2", "--force")
     assert again.exit_code == 2 and "live already" in again.stderr
 
-    back = synced("index", "rollback")
+    judged = synced("index", "judge", "2", "--questions", questions)
+    assert judged.exit_code == 2 and "live already" in judged.stderr and "lore index list" in judged.stderr
+
+    back = synced("index", "rollback", LORE_CHUNK_CHARACTERS="300")
     assert back.exit_code == 0 and "Version 1 is live again" in back.stderr
+    assert "unset LORE_CHUNK_CHARACTERS." in back.stderr
     assert roles(synced) == {1: "live", 2: "previous"}
     shown = synced("index", "show", "2")
     for part in ("2 (previous)", "markdown", "300", "all-MiniLM", "accepted", "3 documents"):
         assert part in shown.stdout
+    lines = dict(re.split(r"  +", line, maxsplit=1) for line in shown.stdout.splitlines())
+    assert lines["nDCG@10"] == lines["nDCG@10, live"] == "1.0000"
+    assert lines["bounds"] == "0.0000 to 0.0000" and lines["judged with"] == "1"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", lines["judged at"])
     assert synced("index", "show", "9").exit_code == 2
 
 
@@ -166,6 +176,7 @@ def test_pruning_keeps_the_live_version_and_the_last(synced: Lore) -> None:
     pruned = synced("index", "prune", "--json")
     assert json.loads(pruned.stdout) == {"removed": [1]}
     assert "4 (candidate)" in pruned.stderr
+    assert "Kept for a rollback: 2." in pruned.stderr and "lore index prune 2" in pruned.stderr
     refused = synced("index", "prune", "3", "4")
     assert refused.exit_code == 2 and roles(synced) == {2: "previous", 3: "live", 4: "candidate"}
     assert synced("index", "prune", "4", "2").exit_code == 0

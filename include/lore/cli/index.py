@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,14 @@ Margin = Annotated[
     float | None,
     typer.Option("--margin", help="Loss of nDCG@10 that it may have; default: LORE_GATE_MARGIN.", show_default=False),
 ]
+SCORES = {
+    "ndcg_at_10": "nDCG@10",
+    "mrr_at_10": "MRR@10",
+    "live_ndcg_at_10": "nDCG@10, live",
+    "against": "judged with",
+}
+"""How `show` names what the manifest keeps of a judgement, where its own name will not do."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -65,7 +74,7 @@ def show(number: Number, json: Json = False) -> None:
         print_json(standing.to_json())
         return
     for name, value in _details(standing):
-        print_text(f"{name:<12}{value}")
+        print_text(f"{name:<15}{value}")
 
 
 def build(
@@ -151,8 +160,10 @@ def prune(
     versions = _versions(_settings())
     gone = versions.prune(numbers or ())
     message(f"Removed: {', '.join(map(str, gone))}." if gone else "There was nothing to remove.")
-    waiting = [standing for standing in versions.all() if standing.role in ("candidate", "building")]
-    if waiting and not numbers:
+    kept = [] if numbers else versions.all()
+    for previous in (standing.version.number for standing in kept if standing.role == "previous"):
+        message(f"Kept for a rollback: {previous}. To remove it too: lore index prune {previous}")
+    if waiting := [standing for standing in kept if standing.role in ("candidate", "building")]:
         names = ", ".join(f"{standing.version.number} ({standing.role})" for standing in waiting)
         message(f"Kept, because they were never live: {names}. To remove one: lore index prune N")
     if json:
@@ -192,10 +203,17 @@ def _report(verdict: Verdict, json: bool) -> None:
 def _tell_settings(versions: IndexVersions, number: int) -> None:
     """A process that is started with other settings than the live version's reads the one of before."""
     if not versions.fits(number):
-        chosen = _choices(versions.one(number).version.recipe)
+        recipe = versions.one(number).version.recipe
+        needed = ", ".join(versions.differences(number))
         message(
             f"Note: the present settings are not those of version {number}. Processes that have them go on with the "
-            f"version that they fit; set {chosen} for all (what is not named here: unset)."
+            "version that they fit. "
+            + (
+                f"For all processes: {needed}."
+                if needed
+                else f"No setting makes them fit: this Lore does not split or embed as {recipe.splitter}, "
+                f"{recipe.embedder} any more."
+            )
         )
 
 
@@ -247,7 +265,16 @@ def _details(standing: Standing) -> Iterator[tuple[str, str]]:
     if version.counts:
         yield "when ready", f"{version.counts.documents:,} documents, {version.counts.chunks:,} chunks"
     for name, value in version.scores.items():
-        yield name.replace("_", " ")[:11], str(value)
+        yield SCORES.get(name, name.replace("_", " ")), _score(name, value)
+
+
+def _score(name: str, value: Any) -> str:
+    """What the manifest keeps of a judgement, as a person reads it."""
+    if name.endswith("_at"):
+        return _moment(datetime.fromisoformat(value))
+    if isinstance(value, list):
+        return " to ".join(_score(name, part) for part in value)
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def _moment(moment: Any) -> str:

@@ -106,9 +106,7 @@ class IndexVersions:
         Raises ConfigurationError when the live version is made like that already, unless a `new` one is asked for, and
         StoreError when there is no index.
         """
-        embedder = self._embedder(self._settings)
-        recipe = make_recipe(self._settings, embedder, make_splitter(self._settings, embedder))
-        live = self._versions.live()
+        recipe, live = self._recipe(), self._versions.live()
         for version in () if new else reversed(self._versions.all()):
             if not _same(version, recipe, self._versions.schema):
                 continue
@@ -162,7 +160,9 @@ class IndexVersions:
         """
         version, live = self._version(number), self._live()
         if version.number == live.number:
-            raise ConfigurationError(f"Version {number} is live: there is nothing to compare it with.")
+            raise ConfigurationError(
+                f"Version {number} is live already: there is nothing to compare it with.", remedy="See: lore index list"
+            )
         verdict = self._judge(version, self._search(live), self._search(version), listener)
         self._note(number, _scores(verdict, live.number))
         return verdict
@@ -235,9 +235,8 @@ class IndexVersions:
                     remedy="Run `lore index build` with the settings it is built by, to its end.",
                 )
             if verdict is None or not verdict.may_promote:
-                said = f"was {verdict.decision}" if verdict else "was not judged"
                 raise GateError(
-                    f"Version {number} {said} by the gate; nothing was changed.",
+                    f"{_said(verdict, number)}; nothing was changed.",
                     remedy="Look at its report; --force promotes it all the same.",
                 )
         try:
@@ -255,7 +254,7 @@ class IndexVersions:
         previous = self._versions.previous()
         if previous is None:
             raise ConfigurationError(
-                "No version was live before this one, so there is nothing to go back to.",
+                "No version that was live before this one is kept, so there is nothing to go back to.",
                 remedy="See: lore index list",
             )
         self._versions.promote(previous)
@@ -263,13 +262,23 @@ class IndexVersions:
 
     def fits(self, number: int) -> bool:
         """Whether the present settings read and write this version: else a process started anew reads another one."""
-        embedder = self._embedder(self._settings)
-        recipe = make_recipe(self._settings, embedder, make_splitter(self._settings, embedder))
-        held = self._version(number).recipe
+        recipe, held = self._recipe(), self._version(number).recipe
         return (
             (held.embedder, held.dimensions, held.splitter, held.strategy)
             == (recipe.embedder, recipe.dimensions, recipe.splitter, recipe.strategy)
         ) and _layout(held) == _layout(recipe)
+
+    def differences(self, number: int) -> list[str]:
+        """What a person has to do to the present settings so that they are those of this version, such as
+        "set LORE_CHUNK_CHARACTERS=700". Empty where they are, and where another Lore made it and no setting helps.
+        """
+        present, held = self._recipe().choices, self._version(number).recipe.choices
+        changed = [f"set LORE_{name.upper()}={value}" for name, value in held.items() if present.get(name) != value]
+        return changed + [f"unset LORE_{name.upper()}" for name in present if name not in held]
+
+    def _recipe(self) -> Recipe:
+        embedder = self._embedder(self._settings)
+        return make_recipe(self._settings, embedder, make_splitter(self._settings, embedder))
 
     def prune(self, numbers: Sequence[int] = ()) -> list[int]:
         """Remove versions, and return which: those named, else all that were live and are not the live or the last one.
@@ -284,6 +293,14 @@ class IndexVersions:
         for number in chosen:
             self._versions.drop(number)
         return list(chosen)
+
+
+def _said(verdict: Verdict | None, number: int) -> str:
+    if verdict is None:
+        return f"Version {number} was not judged by the gate"
+    if verdict.decision == "undecided":
+        return f"The gate cannot decide on version {number}"
+    return f"Version {number} was {verdict.decision} by the gate"
 
 
 def _layout(recipe: Recipe) -> Mapping[str, Any]:
