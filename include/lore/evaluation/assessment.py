@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from include.lore.errors import ConfigurationError
+from include.lore.evaluation.read_back import read_back
 
 __all__ = [
     "Assessment",
@@ -199,13 +199,4 @@ class Assessment:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Assessment:
         """The evaluation that `to_json` gave. Raises ConfigurationError for anything else."""
-        from pydantic import TypeAdapter, ValidationError
-
-        try:
-            return TypeAdapter(cls).validate_python(values)
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            where = ".".join(map(str, first["loc"])) or "it"
-            raise ConfigurationError(
-                f"This is no evaluation: {where}: {first['msg']}.", remedy="Evaluate again with this Lore."
-            ) from None
+        return read_back(cls, values, called="evaluation", remedy="Evaluate again with this Lore.")

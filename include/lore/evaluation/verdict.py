@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from include.lore.errors import ConfigurationError
+from include.lore.evaluation.read_back import read_back
 
 __all__ = ["Decision", "Figures", "LeftOut", "Outcome", "Verdict"]
 
@@ -108,13 +108,4 @@ class Verdict:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Verdict:
         """The verdict that `to_json` gave. Raises ConfigurationError for anything else."""
-        from pydantic import TypeAdapter, ValidationError
-
-        try:
-            return TypeAdapter(cls).validate_python(dict(values))
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            where = ".".join(map(str, first["loc"])) or "it"
-            raise ConfigurationError(
-                f"This is no verdict of the gate: {where}: {first['msg']}.", remedy="Judge the candidate again."
-            ) from None
+        return read_back(cls, dict(values), called="verdict of the gate", remedy="Judge the candidate again.")
