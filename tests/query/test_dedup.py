@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -44,9 +47,11 @@ def test_equal_scores_have_an_order_of_their_own() -> None:
         TEXT.replace("Rotate.", "**Rotate**."),
         TEXT.replace("a team", "the team"),
         TEXT.replace("one day", "o\u200bne day"),
+        TEXT.replace("one", "o\0n\x7fe"),
+        TEXT.replace(" ", "\r\f").replace("Rotate", "\u200bRotate"),
         TEXT + " Updated yesterday.",
     ],
-    ids=["white space", "case", "markup", "a word", "unseen characters", "a word or two more"],
+    ids=["white space", "case", "markup", "a word", "unseen characters", "controls", "gaps", "a word or two more"],
 )
 def test_a_copy_counts_once_wherever_it_stands(copy: str) -> None:
     other = make_hit("b", copy, 0.5, title="Old wiki: keys", headings=("Archive", "Security"))
@@ -71,6 +76,49 @@ def test_what_says_something_else_is_no_copy(other: str) -> None:
 def test_a_number_in_both_does_not_keep_copies_apart() -> None:
     text = TEXT.replace("one day", "14 days")
     assert kept(make_hit("a", text, 0.9), make_hit("b", text.replace("a team", "the team"), 0.5)) == ["docs:a"]
+
+
+WORDS = ("key", "Rotate", "3", "v2", "not", "don't", "x_y", "naïve", "ü", "日", "没", "²", "press")
+GAPS = (" ", " ", ". ", "-", "\n", "\r", "\0", "\x1c", "\u200b", "，")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_copies_are_told_as_by_counting_the_words_that_differ(seed: int) -> None:
+    """Against the plain rule, on texts that are made of each other by a few edits."""
+    chance = random.Random(seed)
+    for _ in range(40):
+        length = chance.choice((8, 9, 24, 25, 26, 49, 50, 51, 99, 100, 101))
+        texts = ["".join(_word(chance) + chance.choice(GAPS) for _ in range(length))]
+        for _ in range(5):
+            words = chance.choice(texts).split(" ")
+            for _ in range(chance.randrange(4)):
+                words[chance.randrange(len(words))] = chance.choice(("", _word(chance), f"{_word(chance)} more"))
+            texts.append(" ".join(words))
+        hits = [make_hit(str(place), text, 1 - place / 10, title="Page") for place, text in enumerate(texts)]
+        expected: list[Hit] = []
+        for hit in hits:
+            if not any(_copies(hit.chunk.text, other.chunk.text) for other in expected):
+                expected.append(hit)
+        assert dedup([hits]) == expected
+
+
+def _word(chance: random.Random) -> str:
+    return chance.choice(WORDS) if chance.random() < 0.2 else "".join(chance.choice("abcdefgh") for _ in range(3))
+
+
+def _copies(one: str, other: str) -> bool:
+    """The rule in its plainest words."""
+    left, right = _plain_words(one), _plain_words(other)
+    if min(len(left), len(right)) < 8:
+        return left == right
+    differing = list(((Counter(left) - Counter(right)) + (Counter(right) - Counter(left))).elements())
+    telling = any(word in ("not", "t", "没") or any(letter.isdigit() for letter in word) for word in differing)
+    return 50 * len(differing) <= len(left) + len(right) and not telling
+
+
+def _plain_words(text: str) -> list[str]:
+    text = re.sub("[\0\u200b]", "", text).replace("日", " 日 ").replace("没", " 没 ")
+    return re.findall(r"\w+", text.lower())
 
 
 def test_a_short_text_means_what_it_stands_under() -> None:
