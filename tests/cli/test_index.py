@@ -65,7 +65,7 @@ def test_without_an_index_there_is_nothing_to_version(lore: Lore, knowledge: Pat
 
 def test_a_version_goes_from_build_to_live_and_back(synced: Lore, questions: str) -> None:
     built = synced("index", "build", "--chunk-characters", "300")
-    assert built.exit_code == 0 and "lore index promote 2" in built.stderr
+    assert built.exit_code == 0 and "lore index promote 2 --questions FILE" in built.stderr
     assert "3 documents written" in built.stderr
     assert roles(synced) == {1: "live", 2: "candidate"}
     assert versions(synced)[2]["now"]["behind"] == 0
@@ -115,7 +115,7 @@ def test_syncs_keep_both_versions_up_to_date(synced: Lore, knowledge: Path) -> N
         assert synced("sync", "--all", **settings).exit_code == 0
 
 
-def test_settings_that_fit_no_version_name_the_command(synced: Lore) -> None:
+def test_settings_that_fit_no_version_name_the_command(synced: Lore, knowledge: Path) -> None:
     refused = synced("sync", "--all", LORE_CHUNK_CHARACTERS="300")
     assert refused.exit_code == 2
     for part in ("markdown", "300", "Nothing was written", "lore index build"):
@@ -127,6 +127,8 @@ def test_settings_that_fit_no_version_name_the_command(synced: Lore) -> None:
     assert same.exit_code == 2 and "--new" in same.stderr
     again = synced("index", "build", LORE_CHUNK_CHARACTERS="300")
     assert again.exit_code == 0 and "0 documents written" in again.stderr, "the candidate is brought up to date"
+    asked = synced("index", "build", LORE_CHUNK_CHARACTERS="300", LORE_QUESTIONS=str(knowledge / "questions.yaml"))
+    assert asked.exit_code == 0 and "lore index promote 2\n" in asked.stderr, "the questions are named already"
     assert synced("index", "build", "--new").exit_code == 0
     assert roles(synced) == {1: "live", 2: "candidate", 3: "candidate"}
 

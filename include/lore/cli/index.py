@@ -89,7 +89,8 @@ def build(
     json: Json = False,
 ) -> None:
     """Build a version with the present settings beside the live one, from the kept documents. May be run again."""
-    versions = _versions(_settings(embedder=embedder, chunk_characters=chunk_characters))
+    settings = _settings(embedder=embedder, chunk_characters=chunk_characters)
+    versions = _versions(settings)
     version = versions.prepare(new=new)
     message(f"Version {version.number}: {version.recipe.splitter}, {version.recipe.embedder}.")
     with progress("build") as listener:
@@ -100,7 +101,8 @@ def build(
         f"{report.embedded_texts:,} of them embedded anew, {report.seconds:.1f} s. It holds "
         f"{standing.counts.documents:,} documents."
     )
-    message(f"Not live yet. Next: lore index promote {version.number}")
+    asked = "" if settings.questions else " --questions FILE"
+    message(f"Not live yet. Next: lore index promote {version.number}{asked}")
     if json:
         print_json({"version": standing.to_json(), "build": report.to_json()})
 
