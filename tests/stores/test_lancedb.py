@@ -7,14 +7,17 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
+from include.lore.stores.fusion import fuse
 from include.lore.stores.lancedb.folder import LOCK_FILE, MANIFEST_FILE
 from include.lore.stores.lancedb.store import LanceStore
+from include.lore.stores.lancedb.versions import LanceVersions
 from include.lore.types import Counts, Recipe, SourceState
 from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
 
@@ -157,6 +160,57 @@ def test_an_index_that_is_removed_meanwhile_is_made_again(address: str) -> None:
     assert reader.count() == Counts(0, 0, 0)
     writer.replace([entry])
     held(reader, [entry])
+
+
+@pytest.mark.parametrize("recipe", [RECIPE, Recipe("fake:other", DIMENSIONS)], ids=["same model", "another model"])
+@pytest.mark.parametrize("searched", [True, False], ids=["searched before", "not yet searched"])
+def test_a_question_under_way_mixes_nothing_of_an_index_that_was_made_anew(
+    address: str, recipe: Recipe, searched: bool
+) -> None:
+    store = open_store(address)
+    store.replace([make_entry("a", ["common old"])])
+    asking = store.snapshot()
+    if searched:
+        assert texts(asking.search("common", embed("common"), 5, 0.5)) == ["common old"]
+    shutil.rmtree(address)
+    LanceStore(address, recipe).replace([make_entry("b", ["common new"])])
+    for _ in range(2):
+        with pytest.raises(StoreError, match="made anew") as caught:
+            asking.search("common", embed("common"), 5, 0.5)
+        assert caught.value.retryable
+    assert texts(open_store(address, recipe).snapshot().search("common", embed("common"), 5, 0.5)) == ["common new"]
+
+
+def test_a_version_of_the_number_of_a_dropped_one_is_not_taken_for_it(address: str) -> None:
+    store, versions = open_store(address), LanceVersions(address)
+    store.replace([make_entry("a", ["common one"])])
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([make_entry("a", ["common two"])])
+    versions.promote(2)
+    asking = store.snapshot()
+    assert texts(asking.search("common", None, 5, 0.0)) == ["common two"]
+    versions.promote(1)
+    versions.drop(2)
+    assert versions.create(RECIPE).number == 2
+    with pytest.raises(StoreError, match="made anew"):
+        asking.search("common", None, 5, 0.0)
+
+
+def test_of_both_rankings_the_best_are_those_of_all_their_scores(address: str) -> None:
+    """One is nearest by far, and what keywords find weakly is still more than the others that are near have."""
+    vectors = np.zeros((9, DIMENSIONS), np.float32)
+    vectors[:, :2] = [(1, 0), *[(0.6, 0.8)] * 3, (0, 1), *[(-0.6, 0.8)] * 4]
+    found = ["near"] * 5 + ["needle " * 4, *("needle" + " hay" * length for length in (40, 45, 60))]
+    entry = make_entry("a", [f"{text} {place}" for place, text in enumerate(found)], title="")
+    store = open_store(address)
+    store.replace([replace(entry, vectors=vectors)])
+    keywords = {hit.chunk.position: hit.score for hit in store.search("needle", None, 9, 0.0)}
+    cosines = {place: float(vectors[place, 0]) for place in range(4)}
+    columns = [np.array([ranking.get(place, np.nan) for place in range(9)]) for ranking in (cosines, keywords)]
+    expected = fuse(*columns, 0.5)
+    hits = store.search("needle", vectors[0], 4, 0.5)
+    assert {hit.chunk.position for hit in hits} == {0, 5, 6, 7}
+    assert [hit.score for hit in hits] == pytest.approx(sorted(expected, reverse=True)[:4], abs=1e-5)
 
 
 def test_a_write_waits_for_the_lock_and_gives_up_in_time(address: str) -> None:

@@ -42,7 +42,7 @@ async def search(
     numbers = np.array(list(near | matching), dtype=np.uint64)
     cosines = _column(near, numbers)
     keywords = _column(matching, numbers)
-    looked = _best(_fused(cosines, keywords, looked_at, alpha), looked_at)
+    looked = _best(_likely(cosines, keywords, limit, alpha), looked_at)
     rows = await passages.read(table, numbers[looked].tolist())
     if not rows:
         return []
@@ -105,6 +105,18 @@ def _fused(cosines: Scores, keywords: Scores, limit: int, alpha: float) -> Score
     places = _best(cosines, limit)
     nearest[places] = cosines[places]
     return np.where(np.isnan(nearest) & np.isnan(keywords), np.nan, fuse(nearest, keywords, alpha))
+
+
+def _likely(cosines: Scores, keywords: Scores, limit: int, alpha: float) -> Scores:
+    """The fused scores, and below them those that are near but not among the `limit` nearest.
+
+    These are not weighed with the others: the spread of more of the nearest is another, by which they and what keywords
+    found would be looked at in another order than they are shown in.
+    """
+    import numpy as np
+
+    scores = _fused(cosines, keywords, limit, alpha)
+    return np.where(np.isnan(scores), cosines - 2.0, scores)
 
 
 def _best(scores: Scores, limit: int) -> NDArray[np.intp]:

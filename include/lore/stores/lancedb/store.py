@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import copy
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from include.lore.errors import StoreError
@@ -47,17 +48,25 @@ class LanceStore:
     ) -> None:
         self._recipe = recipe
         self._number = number
+        self._made: datetime | None = None
         self._passages: LanceRows | None = None
         self._folder = LanceFolder(uri, lock_timeout=lock_timeout) if isinstance(uri, str) else uri
         self._tables()
 
     def _version(self, manifest: Manifest) -> IndexVersion:
         if self._number is not None:
-            return manifest.version(self._number)
-        version = manifest.fitting(self._recipe, schema.SCHEMA_NUMBER)
-        if version is None:
+            version = manifest.version(self._number)
+            if self._made not in (None, version.created_at):  # what was read of the one before must not be mixed in
+                raise StoreError(
+                    f"Version {self._number} of the index in {self._folder.path} was made anew while it was read.",
+                    remedy="Try again.",
+                    retryable=True,
+                )
+            return version
+        fitting = manifest.fitting(self._recipe, schema.SCHEMA_NUMBER)
+        if fitting is None:
             raise manifest.mismatch(f"in {self._folder.path}", self._recipe, schema.SCHEMA_NUMBER)
-        return version
+        return fitting
 
     def _tables(self) -> Tables | None:
         """The tables to read; None where nothing was written yet."""
@@ -72,12 +81,14 @@ class LanceStore:
     # ------------------------------------------------------------------------------------------------------ reading
 
     def snapshot(self) -> LanceStore:
-        """See `Index.snapshot`. What its searches find in common is read once."""
+        """See `Index.snapshot`. What its searches find in common is read once. It reads that very version: its calls
+        raise StoreError once another one has its number, because the index was made anew.
+        """
         manifest = self._folder.manifest()
         if manifest is None:
             return self
-        held = copy(self)
-        held._number = self._version(manifest).number
+        held, version = copy(self), self._version(manifest)
+        held._number, held._made = version.number, version.created_at
         held._passages = LanceRows()
         return held
 
