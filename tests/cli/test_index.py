@@ -94,7 +94,7 @@ def test_a_version_goes_from_build_to_live_and_back(synced: Lore, questions: str
         assert part in shown.stdout
     lines = dict(re.split(r"  +", line, maxsplit=1) for line in shown.stdout.splitlines())
     assert lines["nDCG@10"] == lines["nDCG@10, live"] == "1.0000"
-    assert lines["bounds"] == "0.0000 to 0.0000" and lines["judged with"] == "1"
+    assert lines["bounds"] == "0.0000 to 0.0000" and lines["judged against"] == "1"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", lines["judged at"])
     assert synced("index", "show", "9").exit_code == 2
 

@@ -34,7 +34,7 @@ SCORES = {
     "ndcg_at_10": "nDCG@10",
     "mrr_at_10": "MRR@10",
     "live_ndcg_at_10": "nDCG@10, live",
-    "against": "judged with",
+    "against": "judged against",
 }
 """How `show` names what the manifest keeps of a judgement, where its own name will not do."""
 
