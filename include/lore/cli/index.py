@@ -74,7 +74,7 @@ def show(number: Number, json: Json = False) -> None:
         print_json(standing.to_json())
         return
     for name, value in _details(standing):
-        print_text(f"{name:<15}{value}")
+        print_text(f"{name:<16}{value}")
 
 
 def build(
