@@ -119,8 +119,9 @@ class Process:
                 break
             try:
                 if httpx.get(f"{self.address.url}/v1/.well-known/ready", timeout=2).status_code == 200:
+                    socket.create_connection(("127.0.0.1", self.address.grpc_port), 2).close()  # it comes up last
                     return
-            except httpx.TransportError:
+            except (httpx.TransportError, ConnectionError):
                 pass
             time.sleep(0.1)
         self.stop()

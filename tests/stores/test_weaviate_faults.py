@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import socket
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import grpc
@@ -197,5 +200,37 @@ def test_a_server_that_dies_is_an_error_and_loses_nothing_when_it_is_back(tmp_pa
         store.replace(entries)
         held(store, entries)
         assert store.count() == Counts(30, 30, 30)
+    finally:
+        process.stop()
+
+
+def test_what_a_killed_server_holds_but_does_not_find_is_written_anew(tmp_path: Path) -> None:
+    program = shutil.which("weaviate")
+    if program is None:
+        pytest.skip("no `weaviate` on PATH that may be killed")
+    chance = random.Random(7)
+    entries = [
+        make_entry(f"d{number}", [f"{number} {place} " + "many words " * 40 for place in range(60)])
+        for number in range(24)
+    ]
+    process = Process(program, tmp_path, {})
+    try:
+        process.start()
+        open_at(process.address).replace(entries[:1])
+        for first in (0, 8, 16):
+            some = entries[first : first + 8]
+            store = open_at(process.address.but(timeout=5.0))
+            with ThreadPoolExecutor(1) as pool:
+                writing = pool.submit(store.replace, some)
+                time.sleep(chance.uniform(0.15, 0.5))
+                process.kill()
+                with suppress(LoreError):
+                    writing.result()
+            process.start()
+            again = open_at(process.address)
+            finished = {name for name, fingerprint in again.fingerprints("fake").items() if fingerprint}
+            again.replace([entry for entry in some if entry.document.id not in finished])
+            held(again, entries[: first + 8])
+            assert again.count("fake") == Counts(first + 8, 60 * (first + 8), 60 * (first + 8))
     finally:
         process.stop()

@@ -33,6 +33,8 @@ def replace_documents(
     held: Collections, entries: Sequence[Entry], rows: Mapping[str, Mapping[str, Any]]
 ) -> list[Refused]:
     """Write these documents, given as properties too, with their chunks; see `replace_chunks`."""
+    for key in _take_out_unfinished(held, entries):
+        held.documents.data.delete_by_id(key)
     refused = _mark(held, entries, pending=True)
     names = [entry.document.id for entry in _taken(entries, refused)]
     refused += insert(held.documents, (Row(name, key_of(name), rows[name]) for name in names))
@@ -41,8 +43,27 @@ def replace_documents(
 
 def replace_chunks(held: Collections, entries: Sequence[Entry]) -> list[Refused]:
     """Write the chunks of these documents and remove those of before; what the server refused in part stays marked."""
+    _take_out_unfinished(held, entries)
     refused = _mark(held, entries, pending=True)
     return refused + _replace_chunks(held, _taken(entries, refused))
+
+
+def _take_out_unfinished(held: Collections, entries: Sequence[Entry]) -> list[UUID]:
+    """Take out the chunks and marks of those of the documents whose last write did not end; returns these documents.
+
+    A server that was killed may hold an object that it does not find by its properties, because it stores first and
+    indexes then; and when the same is written once more, it sees nothing to do. So each is deleted by its id.
+    """
+    by_key = {key_of(entry.document.id): entry for entry in entries}
+    marks = by_ids(held.marks, list(by_key), ["fingerprint"])
+    unfinished = [row.uuid for row in marks if not row.properties.get("fingerprint")]
+    for key in unfinished:
+        entry = by_key[key]
+        found = {row.uuid for row in chunk_rows(held, [entry.document.id], ["document_id"])}
+        for chunk in found.union(chunk_key(chunk.id) for chunk in entry.chunks):
+            held.chunks.data.delete_by_id(chunk)
+        held.marks.data.delete_by_id(key)  # last: until then the document is known to be unfinished
+    return unfinished
 
 
 def _replace_chunks(held: Collections, entries: Sequence[Entry]) -> list[Refused]:
