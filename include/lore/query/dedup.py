@@ -18,6 +18,8 @@ TELLING_WORDS = 8
 """A text of fewer words says what it says by where it stands: "Run `pip install --upgrade NAME`." is on many pages."""
 EDITED_SHARE = 0.02
 """How much of two copies' words may differ. Copies of a page differ in a date, a greeting or a corrected word."""
+FEW = 8
+"""Texts to be compared with more others than this get a signature first."""
 TEXTS_KEPT = 2_048
 """Passages that were taken apart lately: about 15 MB. Good passages are found by many questions."""
 
@@ -76,23 +78,17 @@ def _openness(hit: Hit) -> tuple[bool, bool]:
 
 @dataclass(frozen=True)
 class _Text:
-    """How often each word is in a text, in the order of its words.
+    """The words of a text in order, each of them once, and those that no copy may lack: with a digit, or a negation."""
 
-    `telling` are those words that no copy may differ in, with a digit or a negation.
-    """
-
-    length: int
-    counts: Counter[str]
-    telling: frozenset[tuple[str, int]]
+    words: tuple[str, ...]
+    different: frozenset[str]
+    telling: frozenset[str]
 
     @cached_property
     def signature(self) -> int:
-        """A bit turned over for each of the words: two texts differ in at least as many words as bits.
-
-        Most texts are told apart by it, a hundred times as fast as by their words.
-        """
+        """A bit turned over for each of the words: two texts differ in at least as many words as bits."""
         bits = 0
-        for word in self.counts:
+        for word in self.different:
             bits ^= 1 << (hash(word) % _SIGNATURE_BITS)
         return bits
 
@@ -103,19 +99,18 @@ class _Copies:
     def __init__(self) -> None:
         self._short: dict[tuple[str, ...], int] = {}
         self._texts: list[_Text] = []
-        self._alike: defaultdict[tuple[int, frozenset[tuple[str, int]]], list[int]] = defaultdict(list)
+        self._alike: defaultdict[tuple[int, frozenset[str]], list[int]] = defaultdict(list)
 
     def place(self, hit: Hit) -> int:
         """The place of the text that this one is a copy of, or the next free one, where it is then known."""
         text = _text(hit.chunk.text)
         free = len(self._texts)
-        if text.length < TELLING_WORDS:
-            words = _words(hit.chunk.text)
-            place = self._short.setdefault((*words, "", hit.chunk.title, *hit.chunk.headings), free)
+        if len(text.words) < TELLING_WORDS:
+            place = self._short.setdefault((*text.words, "", hit.chunk.title, *hit.chunk.headings), free)
         else:
             place = self._copied(text, free)
             if place == free:
-                self._alike[text.length, text.telling].append(place)
+                self._alike[len(text.words), text.telling].append(place)
         if place == free:
             self._texts.append(text)
         return place
@@ -124,12 +119,12 @@ class _Copies:
         """The first place of a text that this one is a copy of, else `free`. Only those are compared that have the same
         telling words, and whose lengths say that they need not differ in more words than copies may.
         """
-        length, ratio, found = text.length, (1 + EDITED_SHARE) / (1 - EDITED_SHARE), free
-        for other in range(floor(length / ratio), ceil(length * ratio) + 1):
-            for place in self._alike.get((other, text.telling), ()):
-                if place < found and _edited(self._texts[place], text):
-                    found = place
-        return found
+        length, ratio = len(text.words), (1 + EDITED_SHARE) / (1 - EDITED_SHARE)
+        lengths = range(floor(length / ratio), ceil(length * ratio) + 1)
+        places = [place for other in lengths for place in self._alike.get((other, text.telling), ())]
+        if len(places) > FEW:
+            places = [place for place in places if _may_be_edited(self._texts[place], text)]
+        return min((place for place in places if _edited(self._texts[place], text)), default=free)
 
 
 def _words(text: str) -> Sequence[str]:
@@ -140,20 +135,24 @@ def _words(text: str) -> Sequence[str]:
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def _text(text: str) -> _Text:
-    words = _words(text)
-    counts = Counter(words)
-    return _Text(len(words), counts, frozenset(item for item in counts.items() if _tells(item[0])))
+    words = tuple(_words(text))
+    different = frozenset(words)
+    odd = [word for word in different if not word.isalpha()]
+    telling = _NEGATIONS.intersection(different).union(word for word in odd if any(map(str.isdigit, word)))
+    return _Text(words, different, telling)
 
 
-def _tells(word: str) -> bool:
-    return word in _NEGATIONS or (not word.isalpha() and any(map(str.isdigit, word)))
+def _may_be_edited(one: _Text, other: _Text) -> bool:
+    """False where so many words are in one of them only that `_edited` is False, told a hundred times as fast."""
+    return (one.signature ^ other.signature).bit_count() <= EDITED_SHARE * (len(one.words) + len(other.words))
 
 
 def _edited(one: _Text, other: _Text) -> bool:
-    """Whether these, whose telling words are the same, are the words of one text, a few of them edited."""
-    allowed = EDITED_SHARE * (one.length + other.length)
-    if (one.signature ^ other.signature).bit_count() > allowed:
-        return False
-    left, right = one.counts, other.counts
+    """Whether these, in which the same words tell, are the words of one text, a few of them edited."""
+    allowed = EDITED_SHARE * (len(one.words) + len(other.words))
+    more = len(other.different) - len(one.different)
+    if abs(more) > allowed or 2 * len(one.different - other.different) + more > allowed:
+        return False  # too many words are in one of them only
+    left, right = Counter(one.words), Counter(other.words)
     differing = {word for word, _ in left.items() ^ right.items()}
-    return sum(abs(left[word] - right[word]) for word in differing) <= allowed
+    return one.telling.isdisjoint(differing) and sum(abs(left[word] - right[word]) for word in differing) <= allowed
