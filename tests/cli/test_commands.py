@@ -84,6 +84,14 @@ class TestSync:
         [report] = parsed(lore("sync", "--all", "--json").stdout)["sources"]
         assert (report["new"], report["unchanged"], report["embedding_calls"]) == (0, 3, 0)
 
+    def test_an_error_that_all_sources_meet_names_each(self, lore: Lore, knowledge: Path) -> None:
+        declare(knowledge, "runbook", "kind: files\npath: ../pages\n")
+        nobody = {"LORE_EMBEDDER": "openai:text-embedding-3-small", "LORE_OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        result = lore("sync", "--all", LORE_OPENAI_API_KEY="k", LORE_MAX_RETRIES="0", **nobody)
+        assert result.exit_code == 1
+        told = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+        assert [("handbook" in line, "runbook" in line) for line in told] == [(True, False), (False, True)], told
+
     def test_without_json_the_summary_goes_to_stderr(self, lore: Lore) -> None:
         result = lore("sync", "--all")
         assert result.exit_code == 0
@@ -321,6 +329,18 @@ class TestDoctor:
         assert "Did you mean 'files'?" in result.stdout
         assert "lore sync --all" in result.stdout  # there is no index yet
         assert not (knowledge / "index").exists()
+
+    def test_settings_that_no_version_fits_are_told_as_a_sync_tells_them(self, indexed: Lore) -> None:
+        told = indexed("sync", "--all", LORE_CHUNK_CHARACTERS="300")
+        assert told.exit_code == 2
+        result = indexed("doctor", "--json", LORE_CHUNK_CHARACTERS="300")
+        assert result.exit_code == 1
+        [index] = [check for check in parsed(result.stdout)["checks"] if check["name"] == "index"]
+        assert index["status"] == "problem"
+        assert index["detail"] in told.stderr
+        assert index["remedy"] in told.stderr
+        assert "splitter" in index["detail"]
+        assert "embedder" not in index["detail"], "that part is the same"
 
     def test_an_unknown_setting(self, lore: Lore) -> None:
         result = lore("doctor", LORE_EMBEDER="local")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from include.lore.doctor import Finding, check_weaviate
+from include.lore.doctor import Finding, check_weaviate, guarded
 from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
 from include.lore.settings import Settings
 from include.lore.stores.weaviate.connection import WeaviateServer
@@ -23,6 +23,7 @@ from include.lore.stores.weaviate.versions import WeaviateVersions
 from include.lore.types import Counts, Recipe, SourceState
 from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
 from tests.servers.weaviate import WRITER, Address, client_of, names_at, remove
+from tests.stores.conftest import key_with
 
 pytestmark = pytest.mark.xdist_group("weaviate")
 
@@ -332,6 +333,9 @@ def test_a_key_that_may_only_read_asks_and_never_writes(weaviate_index: Address,
         assert not caught.value.retryable
         assert reader_key not in str(caught.value)
         assert "role" in caught.value.remedy
+        assert f"lacks the right update_data on {weaviate_index.prefix}" in caught.value.message
+        assert "status code" not in caught.value.message
+    assert "the state of source 'fake'" in caught.value.message, "not a document"
     held(open_at(weaviate_index), [entry])
 
 
@@ -361,6 +365,43 @@ def test_the_doctor_names_version_and_rights(weaviate_index: Address, reader_key
     assert "version 1." in examined(WRITER).detail
     finding = examined(reader_key)
     assert (finding.status, "does not write" in finding.detail) == ("warning", True)
+    assert finding.detail.endswith(f"lacks the right delete_collections on {weaviate_index.prefix}*")
+    assert "Enough for asking" in finding.remedy
     with pytest.raises(StoreError, match="LORE_WEAVIATE_API_KEY"):
         examined("wrong-key")
     assert names_at(weaviate_index) == set()
+
+
+@pytest.mark.parametrize(
+    ("lacking", "there"),
+    [
+        ("read_collections", True),
+        ("read_collections", False),
+        ("read_data", True),
+        ("read_data", False),
+        ("read_aliases", True),  # the server lets any key look for an alias that is not there
+    ],
+)
+def test_the_doctor_names_what_a_key_may_not_read(weaviate_index: Address, lacking: str, there: bool) -> None:
+    from weaviate.classes.rbac import Permissions
+
+    if there:
+        open_at(weaviate_index).replace([make_entry("a", ["text"])])
+    below = f"{weaviate_index.prefix}*"
+    rights = {
+        "read_collections": Permissions.collections(collection=below, read_config=True),
+        "read_data": Permissions.data(collection=below, read=True),
+        "read_aliases": Permissions.alias(alias=below, collection=below, read=True),
+    }
+    with key_with(weaviate_index, [right for name, right in rights.items() if name != lacking]) as key:
+        settings = Settings(
+            store="weaviate",
+            weaviate_url=weaviate_index.url,
+            weaviate_grpc_port=weaviate_index.grpc_port,
+            weaviate_api_key=SecretStr(key),
+            weaviate_prefix=weaviate_index.prefix,
+        )
+        finding = guarded("weaviate", lambda: check_weaviate(settings))
+    assert finding.status == "problem"
+    assert f"lacks the right {lacking} on {weaviate_index.prefix}" in finding.detail
+    assert "Enough" not in finding.remedy

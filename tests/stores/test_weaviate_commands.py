@@ -47,6 +47,10 @@ def test_a_day_with_an_index_on_a_server(
     [first] = lore("sync", "--all")["sources"]
     assert (first["new"], first["status"]) == (3, "ok")
     assert lore("ask", "How do I rotate an API key?")["found"]
+    other_layout = lore.settings | {"LORE_WEAVIATE_VECTOR_INDEX": "flat"}
+    examined = CliRunner().invoke(app, ["doctor"], env=other_layout)
+    assert (examined.exit_code, "vector index is hnsw, not flat" in examined.stdout) == (1, True), examined.output
+    assert CliRunner().invoke(app, ["sync", "--all"], env=other_layout).exit_code != 0
 
     built = lore("index", "build", "--chunk-characters", "300")
     assert built["version"]["role"] == "candidate"

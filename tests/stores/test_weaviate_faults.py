@@ -7,7 +7,7 @@ import random
 import shutil
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +27,13 @@ from tests.stores.test_weaviate import open_at
 pytestmark = pytest.mark.xdist_group("weaviate-faults")  # a server of its own, beside the other tests
 
 SECRET = "the-secret-key"
+
+
+@pytest.fixture(scope="module")
+def grpc_port() -> Iterator[int]:
+    """A port at which something answers to gRPC."""
+    with failing_grpc(grpc.StatusCode.UNIMPLEMENTED, "nothing is served here") as port:
+        yield port
 
 
 def open_on(url: str, grpc_port: int = 1, timeout: float = 1.0, api_key: str | None = SECRET) -> WeaviateStore:
@@ -57,12 +64,12 @@ def persist(act: Callable[[], object]) -> None:
         (504, True, "LORE_TIMEOUT_SECONDS"),
     ],
 )
-def test_a_status_is_an_error_in_words(status: int, retryable: bool, remedy: str) -> None:
+def test_a_status_is_an_error_in_words(status: int, retryable: bool, remedy: str, grpc_port: int) -> None:
     with failing_rest(status) as url, pytest.raises(StoreError) as caught:
-        open_on(url)
+        open_on(url, grpc_port)
     assert caught.value.retryable == retryable
     assert remedy in caught.value.remedy
-    assert url in caught.value.message
+    assert caught.value.message.endswith(f"{url}: as the test asks (status {status}).")
     assert SECRET not in str(caught.value)
 
 
@@ -100,12 +107,24 @@ def test_one_port_for_both_protocols_is_refused() -> None:
         open_on("https://weaviate.example.com", 443)
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:2", "http://nobody.invalid:8080"])
-def test_a_server_that_is_not_there(url: str) -> None:
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [("http://127.0.0.1:2", "nothing listens there"), ("http://nobody.invalid:8080", "host is not known")],
+)
+def test_a_server_that_is_not_there(url: str, why: str) -> None:
     with pytest.raises(StoreError, match="LORE_WEAVIATE_URL") as caught:
         open_on(url)
     assert caught.value.retryable
-    assert url in caught.value.message
+    assert f"{url}: " in caught.value.message
+    assert why in caught.value.message
+    assert "Details" not in caught.value.message
+
+
+def test_https_to_a_port_of_http_is_told(grpc_port: int) -> None:
+    with failing_rest(200) as url, pytest.raises(StoreError, match="does not speak https") as caught:
+        open_on(url.replace("http:", "https:"), grpc_port)
+    assert not caught.value.retryable
+    assert "http://" in caught.value.remedy
 
 
 def test_a_server_that_accepts_and_never_answers() -> None:
@@ -116,27 +135,46 @@ def test_a_server_that_accepts_and_never_answers() -> None:
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b"[]", b'"text"', b'{"version": 1}', b'{"version": "x"}'])
-def test_something_else_than_weaviate_answers(body: bytes) -> None:
+def test_something_else_than_weaviate_answers(body: bytes, grpc_port: int) -> None:
     with answering(body) as url, pytest.raises(StoreError) as caught:
-        open_on(url)
+        open_on(url, grpc_port)
     assert url in caught.value.message
     with failing_rest(404, path="/v1/meta") as url, pytest.raises(StoreError):
-        open_on(url)
+        open_on(url, grpc_port)
 
 
 @pytest.mark.parametrize("version", ["1.27.0", "1.31.9", "1.31.0-rc.1"])
-def test_a_server_that_is_too_old_is_named(version: str) -> None:
+def test_a_server_that_is_too_old_is_named(version: str, grpc_port: int) -> None:
     with answering(json.dumps({"version": version}).encode()) as url, pytest.raises(StoreError) as caught:
-        open_on(url)
+        open_on(url, grpc_port)
     assert version.partition("-")[0] in caught.value.message
     assert "1.32" in caught.value.remedy
 
 
 def test_grpc_behind_a_closed_port_is_named(weaviate_index: Address) -> None:
     open_at(weaviate_index).replace([make_entry("a", ["text"])])
-    with pytest.raises(StoreError) as caught:
-        open_at(weaviate_index.but(grpc_port=1, timeout=0.5))
+    with pytest.raises(StoreError, match=r"127\.0\.0\.1:1") as caught:
+        open_at(weaviate_index.but(grpc_port=1, timeout=600.0))  # which is not waited for
     assert caught.value.retryable
+    assert "LORE_WEAVIATE_GRPC_PORT" in caught.value.remedy
+
+
+def test_a_port_that_does_not_answer_to_grpc_is_named(weaviate_index: Address) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(StoreError) as caught:
+        open_at(weaviate_index.but(grpc_port=silent.getsockname()[1], timeout=0.5))
+    assert caught.value.retryable
+    assert "LORE_WEAVIATE_GRPC_PORT" in caught.value.remedy
+    assert "LORE_TIMEOUT_SECONDS" in caught.value.remedy
+
+
+def test_grpc_of_something_else_is_told(weaviate_index: Address) -> None:
+    open_at(weaviate_index).replace([make_entry("a", ["text"])])
+    with (
+        failing_grpc(grpc.StatusCode.UNIMPLEMENTED, "unknown service weaviate.v1.Weaviate") as port,
+        pytest.raises(StoreError, match="LORE_WEAVIATE_GRPC_PORT") as caught,
+    ):
+        open_at(weaviate_index.but(grpc_port=port))
+    assert not caught.value.retryable
 
 
 def test_answers_that_come_late_are_an_error_and_then_all_is_well(weaviate_index: Address) -> None:

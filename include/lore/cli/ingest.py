@@ -158,7 +158,8 @@ def _sync_one(source_id: str, make: Callable[[], Sync], store: Store, force_remo
     if len(failures) > FAILURES_SHOWN:
         message(f"  and {len(failures) - FAILURES_SHOWN} more; `lore sources --json` has them all")
     if problem:
-        show_error(problem)
+        told = problem.message if source_id in problem.message else f"{source_id}: {problem.message}"
+        show_error(LoreError(told, remedy=problem.remedy))
     return result
 
 

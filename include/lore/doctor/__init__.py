@@ -11,7 +11,7 @@ from pathlib import Path
 
 from include.lore.doctor.accounts import check_github, check_slack, examine_accounts
 from include.lore.doctor.finding import Finding, guarded
-from include.lore.doctor.index import check_index, check_weaviate
+from include.lore.doctor.index import check_index, check_settings_fit, check_weaviate
 from include.lore.doctor.models import check_chat_model, check_embedder, check_reranker
 from include.lore.doctor.system import (
     check_airflow,
@@ -97,7 +97,10 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
         embedded = settings.store == "lancedb" and "://" not in settings.index_uri
         if embedded and not Path(settings.index_uri).exists():
             return Finding("index", "warning", f"there is none at {settings.index_uri} yet", "Run: lore sync --all")
-        return check_index(open_store(settings, embedder), embedder)
+        finding = check_index(open_store(settings, embedder), embedder)
+        if finding.status != "problem":
+            check_settings_fit(settings, embedder)
+        return finding
 
     def chat() -> Finding:
         from include.lore.wiring import make_chat_model

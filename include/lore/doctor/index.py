@@ -22,9 +22,20 @@ def check_weaviate(settings: Settings) -> Finding:
     if not found.ready:
         return Finding("weaviate", "problem", f"{detail}: not ready", "Look at the server's log.")
     if found.refused:
-        remedy = "Enough for asking; a sync needs a key that may write."
+        remedy = f"Enough for asking. For syncing: {found.remedy}"
         return Finding("weaviate", "warning", f"{detail}: reads, but does not write: {found.refused}", remedy)
     return Finding("weaviate", "ok", f"{detail}, reads and writes")
+
+
+def check_settings_fit(settings: Settings, embedder: Embedder) -> None:
+    """Raise IndexMismatchError, as a sync does, where no version of the index is made by these settings."""
+    from include.lore.wiring import make_recipe, make_splitter, open_store, open_weaviate
+
+    splitter = make_splitter(settings, embedder)
+    if settings.store == "weaviate":
+        open_weaviate(settings, make_recipe(settings, embedder, splitter)).check_layout()
+    else:
+        open_store(settings, embedder, splitter)
 
 
 def check_index(store: Store, embedder: Embedder) -> Finding:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from include.lore.evaluation.versions import IndexVersions
     from include.lore.settings import Settings
 
-__all__ = ["dag_arguments", "log_progress", "open_index", "settings_fit", "settings_of_run"]
+__all__ = ["dag_arguments", "log_progress", "needed_settings", "open_index", "settings_fit", "settings_of_run"]
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,17 @@ def log_progress(what: str) -> Callable[[int, int], None]:
     return listen
 
 
+def needed_settings(versions: IndexVersions, number: int) -> str:
+    """What a person has to do so that the present settings are those of this version."""
+    if needed := ", ".join(versions.differences(number)):
+        return f"For all processes: {needed}."
+    recipe = versions.one(number).version.recipe
+    return (
+        f"No setting makes them fit: this Lore does not split or embed as {recipe.splitter}, {recipe.embedder} any "
+        "more. Run `rebuild`."
+    )
+
+
 @task(
     doc_md="Green when this deployment's settings are those of the live version. Skipped when other ones have to be "
     "set: its log names them.",
@@ -75,12 +86,10 @@ def settings_fit(number: int) -> None:
     if versions.fits(number):
         log.info("The settings of this deployment are those of version %d.", number)
         return
-    recipe = versions.one(number).version.recipe
-    chosen = ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
     log.warning(
         "Version %d is live, and the settings of this deployment are not those that made it. Processes that have them "
-        "go on with the version that they fit. Set %s for all (what is not named here: unset).",
+        "go on with the version that they fit. %s",
         number,
-        chosen,
+        needed_settings(versions, number),
     )
     raise AirflowSkipException("This deployment needs other settings; the line above names them.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,8 @@ from include.lore.types import Counts, IndexVersion, Recipe
 
 __all__ = ["Manifest", "ManifestVersions", "version_from_json", "version_to_json"]
 
+READ_BY = ("embedder", "dimensions", "schema")
+"""What a reader has to have in common with a version; a writer, all of it."""
 MOMENTS = ("created_at", "ready_at", "promoted_at")
 
 
@@ -83,16 +85,20 @@ class Manifest:
     def mismatch(self, where: str, recipe: Recipe, schema: int) -> IndexMismatchError:
         """The error for settings that no version fits which questions may be answered from."""
         live = self.version(self.live)
-        built = _described(live.recipe, live.schema, splitter=bool(recipe.splitter))
-        chosen = _described(recipe, schema, splitter=True)
+        held, wanted = _parts(live.recipe, live.schema), _parts(recipe, schema)
+        if not recipe.splitter:  # who only reads takes any
+            held = {name: value for name, value in held.items() if name in READ_BY}
+        differing = [name for name, value in held.items() if value != wanted[name]]
+        built = ", ".join(f"{name} {held[name]}" for name in differing)
+        chosen = ", ".join(f"{name} {wanted[name]}" for name in differing)
         waiting = [version.number for version in self.versions if fits(version, recipe, schema)]
         if waiting:
             remedy = f"Version {waiting[-1]} fits and is not live: run `lore index promote {waiting[-1]}`"
         else:
             remedy = "Run `lore index build` to make a version with these settings from the kept documents"
         return IndexMismatchError(
-            f"Version {self.live}, the live one, of the index {where} was built with {built}; now chosen are "
-            f"{chosen}. Nothing was written.",
+            f"Version {self.live}, the live one, of the index {where} was built with {built}; now chosen: {chosen}. "
+            "Nothing was written.",
             remedy=f"{remedy}, or set LORE_EMBEDDER and LORE_CHUNK_CHARACTERS back to what built the live one.",
         )
 
@@ -162,11 +168,12 @@ def version_from_json(values: Mapping[str, Any]) -> IndexVersion:
     return IndexVersion(**{**values, **moments, "counts": counts, "recipe": Recipe(**values["recipe"])})
 
 
-def _described(recipe: Recipe, schema: int, *, splitter: bool) -> str:
-    parts: Sequence[str] = (
-        f"embedder {recipe.embedder!r}",
-        f"{recipe.dimensions} dimensions",
-        *([f"splitter {recipe.splitter!r}"] if splitter and recipe.splitter else []),
-        f"schema {schema}",
-    )
-    return ", ".join(parts)
+def _parts(recipe: Recipe, schema: int) -> Mapping[str, str]:
+    """What settings and a version have to have in common, by name."""
+    return {
+        "embedder": repr(recipe.embedder),
+        "dimensions": str(recipe.dimensions),
+        "splitter": repr(recipe.splitter),
+        "strategy": repr(recipe.strategy),
+        "schema": str(schema),
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from include.lore.errors import ConfigurationError, LoreError, StoreError
-from include.lore.stores.weaviate.errors import code_of, is_missing, is_of_the_server, judge, text_of
+from include.lore.stores.weaviate.errors import code_of, is_missing, is_of_the_server, judge, plain, text_of
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
@@ -25,6 +26,11 @@ MINIMUM_VERSION = (1, 32)
 CLOUD_DOMAIN = ".weaviate.cloud"
 GRPC_PORT = 50051
 MESSAGE_CHARACTERS = 500
+CHECK_SECONDS = 10.0
+"""How long gRPC may take to answer when the connection is made."""
+STARTING_SECONDS = 2.0
+"""How long its port may refuse: a server that starts opens it just after the other one."""
+PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,11 @@ class WeaviateConnection:
                         f"What answers at {self.address} is not Weaviate: {type(error).__name__}.",
                         remedy="Set LORE_WEAVIATE_URL to the server's HTTP port.",
                     ) from None
+                try:
+                    self._check_grpc(client)
+                except StoreError:
+                    client.close()  # what is tried again connects anew
+                    raise
                 weakref.finalize(self, client.close)
                 self._client = client
             return self._client
@@ -129,9 +140,9 @@ class WeaviateConnection:
         if self._server.api_key:
             text = text.replace(self._server.api_key, "***")
         remedy, retryable = judge(code_of(error), text)
-        text = " ".join(text.split())[:MESSAGE_CHARACTERS]
+        text = plain(text)[:MESSAGE_CHARACTERS].rstrip(".")
         return StoreError(
-            f"Could not {action} the index in Weaviate at {self.address}: {text}", remedy=remedy, retryable=retryable
+            f"Could not {action} the index in Weaviate at {self.address}: {text}.", remedy=remedy, retryable=retryable
         )
 
     def _connect(self) -> WeaviateClient:
@@ -141,7 +152,7 @@ class WeaviateConnection:
 
         server = self._server
         logging.getLogger("weaviate-client").setLevel(logging.CRITICAL)  # it logs whole documents that were refused
-        timeout = Timeout(init=server.timeout, query=server.timeout, insert=server.timeout)
+        timeout = Timeout(init=min(server.timeout, CHECK_SECONDS), query=server.timeout, insert=server.timeout)
         return weaviate.connect_to_custom(
             http_host=self._host,
             http_port=self._port,
@@ -155,12 +166,49 @@ class WeaviateConnection:
             skip_init_checks=True,  # they also ask a package registry for the newest client
         )
 
+    def _check_grpc(self, client: WeaviateClient) -> None:
+        """Raise StoreError where nothing answers at the port of gRPC; any answer will do.
+
+        It is the check that the client makes by itself unless its checks are skipped, all of them.
+        """
+        started = time.monotonic()
+        while (code := _ping(client)) == "UNAVAILABLE":
+            if time.monotonic() - started > min(STARTING_SECONDS, self._server.timeout):
+                break
+            time.sleep(PAUSE_SECONDS)
+        if code not in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+            return  # what else is wrong the calls that follow tell better
+        late = code == "DEADLINE_EXCEEDED"
+        raise StoreError(
+            f"Weaviate answers at {self.address}, but its gRPC does not at {self._grpc_host}:{self._grpc_port}"
+            f"{' in time' if late else ''}.",
+            remedy="Set LORE_WEAVIATE_GRPC_PORT, and LORE_WEAVIATE_GRPC_HOST where it is another host, to where the "
+            "server listens for gRPC, and see that no firewall is between"
+            + ("; a server that is slow needs more LORE_TIMEOUT_SECONDS." if late else "."),
+            retryable=True,
+        )
+
+
+def _ping(client: WeaviateClient) -> str:
+    """The code with which the check of gRPC failed, or ""."""
+    from weaviate.exceptions import WeaviateGRPCUnavailableError
+
+    try:
+        client._connection._ping_grpc("sync")
+    except WeaviateGRPCUnavailableError as error:
+        return code_of(error)
+    return ""
+
 
 _CHANNEL: Any = [
     # While there is no connection a call waits for one, up to its timeout, instead of failing at once and being
-    # repeated by the client after pauses that add up to a minute.
-    ("grpc.service_config", '{"methodConfig": [{"name": [{}], "waitForReady": true}]}'),
+    # repeated by the client after pauses that add up to a minute. The check at connecting is to fail at once.
+    (
+        "grpc.service_config",
+        '{"methodConfig": [{"name": [{}], "waitForReady": true}, {"name": [{"service": "grpc.health.v1.Health"}]}]}',
+    ),
+    ("grpc.use_local_subchannel_pool", 1),  # a new connection does not share the pauses of one whose server was away
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 1_000),  # how long one attempt to connect may take: TLS from afar needs its time
     ("grpc.max_reconnect_backoff_ms", 2_000),
 ]

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 from include.lore.errors import StoreError
 from include.lore.stores.weaviate.connection import WeaviateConnection
+from include.lore.stores.weaviate.errors import is_missing
 from include.lore.stores.weaviate.layout import Layout, create
 from include.lore.stores.weaviate.schema import STATE, Shape
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was found. `refused` is what the server said to a write, "" where it took it."""
+    """What was found. `refused` is what the server said to a write, "" where it took it, and `remedy` what to do."""
 
     version: tuple[int, ...]
     ready: bool
-    refused: str
+    refused: str = ""
+    remedy: str = ""
 
 
 def probe(connection: WeaviateConnection, prefix: str) -> Probe:
-    """Ask for version and readiness, then make a collection below `prefix`, write into it and remove it.
+    """Ask for version and readiness, read, then make a collection below `prefix`, write into it and remove it.
 
-    Raises StoreError when the server cannot be reached, does not take the key at all, or keeps which version is live
-    from it.
+    Raises StoreError when the server cannot be reached, does not take the key at all, or keeps from it what a question
+    reads.
     """
     with connection.errors("look at"):
         client = connection.client()
         version, ready = connection.version(), client.is_ready()
-        client.alias.get(alias_name=f"{prefix}Chunks")  # without this right nothing can be read
+    with connection.errors("read"):
+        alias = client.alias.get(alias_name=f"{prefix}Chunks")
+        for read in (f"{prefix}State", f"{prefix}Documents", alias.collection if alias else f"{prefix}Chunks_1"):
+            _read(client, read)
     name = f"{prefix}Probe_{uuid4().hex}"
     try:
         with connection.errors("write to"):
@@ -40,5 +46,18 @@ def probe(connection: WeaviateConnection, prefix: str) -> Probe:
             finally:
                 client.collections.delete(name)
     except StoreError as error:
-        return Probe(version, ready, error.message)
-    return Probe(version, ready, "")
+        said = error.message.rpartition(f"{connection.address}: ")[2].rstrip(".")
+        return Probe(version, ready, said.replace(name, f"{prefix}*"), error.remedy)
+    return Probe(version, ready)
+
+
+def _read(client: Any, name: str) -> None:
+    """Read from a collection as a question does. One that is not there is asked for, too: rights go by names."""
+    from weaviate.exceptions import WeaviateQueryError
+
+    client.collections.exists(name)
+    try:
+        client.collections.use(name).query.fetch_objects(limit=1, return_properties=[])
+    except WeaviateQueryError as error:
+        if not is_missing(str(error)):
+            raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from include.lore.errors import IndexMismatchError, StoreError
 from include.lore.stores.manifest import Manifest, version_from_json, version_to_json
 from include.lore.stores.weaviate.errors import is_missing
-from include.lore.stores.weaviate.rows import Row, equal, insert, read, report
+from include.lore.stores.weaviate.rows import Row, equal, insert, read
 from include.lore.stores.weaviate.schema import key_of, state_properties
 from include.lore.types import IndexVersion
 
@@ -116,7 +116,8 @@ class WeaviateRecords:
         properties = state_properties(kind, name, value)
         refused = insert(self.handle(self._state), [Row(name, key_of(properties["key"]), properties)])
         if refused:
-            raise report(refused, self.connection.explain)
+            what = f"the state of source {name!r}" if kind == SOURCE else f"version {name}"
+            raise self.connection.explain(f"record {what} in", refused[0].reason)
 
     def dropped(self) -> set[int]:
         """The numbers of versions that were dropped."""

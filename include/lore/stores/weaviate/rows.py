@@ -9,6 +9,7 @@ from uuid import UUID
 
 from include.lore.errors import StoreError
 from include.lore.stores.schema import slices
+from include.lore.stores.weaviate.errors import plain
 from include.lore.stores.weaviate.schema import VECTOR_NAME
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ PAGE = 1_000
 """How many rows the cursor takes at a time."""
 TOO_LARGE = "larger than max"
 """What gRPC says of a message that is over the limit of one side."""
+ALL_FAILED = "Here is the set of all errors: "
+"""What the client puts before the server's words when the server took no object of a batch."""
 NAMED_FAILURES = 5
 
 
@@ -151,7 +154,7 @@ def _insert_batch(collection: Collection, rows: Sequence[Row]) -> dict[int, str]
     try:
         result = collection.data.insert_many(objects)
     except WeaviateInsertManyAllFailedError as error:
-        return dict.fromkeys(range(len(rows)), error.message)
+        return dict.fromkeys(range(len(rows)), error.message.rpartition(ALL_FAILED)[2])
     except WeaviateBatchError as error:
         if TOO_LARGE not in error.message:
             raise
@@ -162,7 +165,7 @@ def _insert_batch(collection: Collection, rows: Sequence[Row]) -> dict[int, str]
 def report(refused: Sequence[Refused], explain: Callable[[str, str], StoreError]) -> StoreError:
     """One error that names the documents; `explain` judges the reason."""
     reasons = {failure.document_id: failure.reason for failure in refused}
-    named = "; ".join(f"{name!r}: {reason[:200]}" for name, reason in list(reasons.items())[:NAMED_FAILURES])
+    named = "; ".join(f"{name!r}: {plain(reason)[:200]}" for name, reason in list(reasons.items())[:NAMED_FAILURES])
     more = f" and {len(reasons) - NAMED_FAILURES} more" if len(reasons) > NAMED_FAILURES else ""
     return explain(f"write {len(reasons)} document(s) to", f"{named}{more}")
 

@@ -102,6 +102,12 @@ class WeaviateStore:
         manifest = self._index.manifest() or make_index(self._index, self._recipe, self._shape)
         return manifest, self._index.writing(manifest, self._version(manifest), self._shape)
 
+    def check_layout(self) -> None:
+        """Raise IndexMismatchError, as the first write does, where the version is laid out otherwise than is set."""
+        with self._errors("open"):
+            if manifest := self._index.manifest():
+                self._index.check(self._index.layouts(self._version(manifest).number), self._shape)
+
     # ------------------------------------------------------------------------------------------------------ reading
 
     def snapshot(self) -> WeaviateStore:
