@@ -56,8 +56,8 @@ def verify(store: Store, source_id: str, written: Sequence[str]) -> None:
     raise StoreError(
         f"The store does not hold what was written for {source_id}: {len(missing)} documents are missing or "
         f"unfinished, and it has {counts.chunks} chunks where its documents record {counts.recorded_chunks}.",
-        remedy=f"Run `lore sync {source_id}` again. If that does not help, the index is damaged: `lore index build --new` "
-        "makes another version of what is kept, to be promoted.",
+        remedy=f"Run `lore sync {source_id}` again. If that does not help, the index is damaged: "
+        "`lore index build --new` makes another version of what is kept, to be promoted.",
         retryable=True,
     )
 

@@ -59,14 +59,15 @@ def chunk_rows(held: Collections, document_ids: Sequence[str], properties: Seque
         piece = pieces.pop(0)
         where = equal("document_key", (str(key_of(name)) for name in piece))
         if len(piece) == 1:
-            yield from read(held.chunks, properties, where, partial(_is_of, piece[0]))
+            yield from read(held.chunks, properties, where, partial(is_of, piece[0]))
         elif (rows := at_once(held.chunks, properties, where)) is not None:
             yield from rows
         else:
             pieces[:0] = slices(piece, (len(piece) + 1) // 2)
 
 
-def _is_of(document_id: str, row: Mapping[str, Any]) -> bool:
+def is_of(document_id: str, row: Mapping[str, Any]) -> bool:
+    """Whether a row is of the document."""
     return bool(row["document_id"] == document_id)
 
 

@@ -5,13 +5,24 @@ Each step is marked before it begins and after it ended, so that what was cut of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from include.lore.errors import StoreError
 from include.lore.stores.schema import clean, slices
-from include.lore.stores.weaviate.read import chunk_rows
-from include.lore.stores.weaviate.rows import IDS_IN_A_CONDITION, Refused, Row, by_ids, delete, equal, insert, report
+from include.lore.stores.weaviate.read import chunk_rows, is_of
+from include.lore.stores.weaviate.rows import (
+    IDS_IN_A_CONDITION,
+    Refused,
+    Row,
+    by_ids,
+    delete,
+    equal,
+    insert,
+    read,
+    report,
+)
 from include.lore.stores.weaviate.schema import (
     MARK_PROPERTIES,
     chunk_key,
@@ -33,56 +44,71 @@ def replace_documents(
     held: Collections, entries: Sequence[Entry], rows: Mapping[str, Mapping[str, Any]]
 ) -> list[Refused]:
     """Write these documents, given as properties too, with their chunks; see `replace_chunks`."""
-    for key in _take_out_unfinished(held, entries):
-        held.documents.data.delete_by_id(key)
+    unfinished = _unfinished(held, entries)
     refused = _mark(held, entries, pending=True)
     names = [entry.document.id for entry in _taken(entries, refused)]
     refused += insert(held.documents, (Row(name, key_of(name), rows[name]) for name in names))
-    return refused + _replace_chunks(held, _taken(entries, refused))
+    return refused + _replace_chunks(held, _taken(entries, refused), unfinished)
 
 
 def replace_chunks(held: Collections, entries: Sequence[Entry]) -> list[Refused]:
     """Write the chunks of these documents and remove those of before; what the server refused in part stays marked."""
-    _take_out_unfinished(held, entries)
+    unfinished = _unfinished(held, entries)
     refused = _mark(held, entries, pending=True)
-    return refused + _replace_chunks(held, _taken(entries, refused))
+    return refused + _replace_chunks(held, _taken(entries, refused), unfinished)
 
 
-def _take_out_unfinished(held: Collections, entries: Sequence[Entry]) -> list[UUID]:
-    """Take out the chunks and marks of those of the documents whose last write did not end; returns these documents.
-
-    A server that was killed may hold an object that it does not find by its properties, because it stores first and
-    indexes then; and when the same is written once more, it sees nothing to do. So each is deleted by its id.
-    """
-    by_key = {key_of(entry.document.id): entry for entry in entries}
-    marks = by_ids(held.marks, list(by_key), ["fingerprint"])
-    unfinished = [row.uuid for row in marks if not row.properties.get("fingerprint")]
-    for key in unfinished:
-        entry = by_key[key]
-        found = {row.uuid for row in chunk_rows(held, [entry.document.id], ["document_id"])}
-        for chunk in found.union(chunk_key(chunk.id) for chunk in entry.chunks):
-            held.chunks.data.delete_by_id(chunk)
-        held.marks.data.delete_by_id(key)  # last: until then the document is known to be unfinished
-    return unfinished
+def _unfinished(held: Collections, entries: Sequence[Entry]) -> set[UUID]:
+    """Those of the documents whose last write did not end: it was cut off, or goes on elsewhere."""
+    marks = by_ids(held.marks, [key_of(entry.document.id) for entry in entries], ["fingerprint"])
+    return {row.uuid for row in marks if not row.properties.get("fingerprint")}
 
 
-def _replace_chunks(held: Collections, entries: Sequence[Entry]) -> list[Refused]:
+def _replace_chunks(held: Collections, entries: Sequence[Entry], unfinished: Collection[UUID]) -> list[Refused]:
     names = [entry.document.id for entry in entries]
     stored = {row.uuid: row.properties for row in chunk_rows(held, names, ["document_id", "checksum"])}
     kept, fresh = set(), []
     for entry in entries:
-        for chunk, vector in zip(entry.chunks, entry.vectors, strict=True):
-            key, properties = chunk_key(chunk.id), chunk_properties(chunk, vector)
-            kept.add(key)
-            if key not in stored or stored[key]["checksum"] != properties["checksum"]:
-                fresh.append(Row(entry.document.id, key, properties, vector))
+        for row in _rows(entry):
+            kept.add(row.uuid)
+            if row.uuid not in stored or stored[row.uuid]["checksum"] != row.properties["checksum"]:
+                fresh.append(row)
     refused = insert(held.chunks, fresh)
+    for entry in _taken(entries, refused):
+        if key_of(entry.document.id) in unfinished:
+            refused += _insert_lost(held, entry)
     complete = _taken(entries, refused)  # the others keep what they had before
     names_of_complete = {clean(entry.document.id) for entry in complete}
     stale = [key for key, row in stored.items() if key not in kept and row["document_id"] in names_of_complete]
     for piece in slices(stale, IDS_IN_A_CONDITION):
         delete(held.chunks, _ids(piece))
     return refused + _mark(held, complete, pending=False)
+
+
+def _rows(entry: Entry) -> Iterator[Row]:
+    for chunk, vector in zip(entry.chunks, entry.vectors, strict=True):
+        yield Row(entry.document.id, chunk_key(chunk.id), chunk_properties(chunk, vector), vector)
+
+
+def _insert_lost(held: Collections, entry: Entry) -> list[Refused]:
+    """Write those chunks of a document anew that are there and are not found by what they are filtered by.
+
+    Weaviate stores an object first and indexes it then, so that a server that was killed may hold such objects; and it
+    sees nothing to do when the same is written once more. So they are deleted by their ids.
+    """
+    rows = {row.uuid: row for row in _rows(entry)}
+    if not rows:
+        return []
+    where = equal("document_key", [str(key_of(entry.document.id))])
+    where &= equal("source_id", [clean(entry.document.source_id)])
+    where &= equal("content_hash", {row.properties["content_hash"] for row in rows.values()})
+    if all(row.properties["audiences"] for row in rows.values()):
+        where &= equal("audiences", {audience for row in rows.values() for audience in row.properties["audiences"]})
+    found = read(held.chunks, ["document_id"], where, partial(is_of, clean(entry.document.id)))
+    lost = rows.keys() - {row.uuid for row in found}
+    for key in lost:
+        held.chunks.data.delete_by_id(key)
+    return insert(held.chunks, [rows[key] for key in lost])
 
 
 def remove_documents(versions: Sequence[Collections], source_id: str, keys: Sequence[UUID], explain: Explain) -> int:
