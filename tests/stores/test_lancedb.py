@@ -61,14 +61,23 @@ def test_a_remote_index_is_refused(uri: str) -> None:
         open_store(uri)
 
 
-@pytest.mark.parametrize(("name", "dimensions"), [("other:model", DIMENSIONS), ("fake:words", 32)])
-def test_an_index_of_another_embedder_is_refused_and_left_alone(address: str, name: str, dimensions: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "dimensions", "difference"),
+    [
+        ("other:model", DIMENSIONS, ("fake:words", "other:model")),
+        ("fake:words", 32, (f"dimensions {DIMENSIONS}", "dimensions 32")),
+    ],
+    ids=["embedder", "dimensions"],
+)
+def test_an_index_of_another_embedder_is_refused_and_left_alone(
+    address: str, name: str, dimensions: int, difference: tuple[str, ...]
+) -> None:
     entry, empty = make_entry("a", ["text"]), make_entry("b", [])
     early = LanceStore(address, Recipe(name, dimensions))  # there is nothing yet to disagree with
     open_store(address).replace([entry])
     with pytest.raises(IndexMismatchError) as caught:
         LanceStore(address, Recipe(name, dimensions))
-    for part in ("fake:words", name, str(DIMENSIONS), str(dimensions), "LORE_EMBEDDER", "lore index build"):
+    for part in (*difference, "LORE_EMBEDDER", "lore index build"):
         assert part in str(caught.value)
     with pytest.raises(IndexMismatchError):
         early.replace([empty])

@@ -78,9 +78,16 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
         WeaviateStore(WeaviateServer(url), RECIPE)
 
 
-@pytest.mark.parametrize(("name", "dimensions"), [("other:model", DIMENSIONS), ("fake:words", 32)])
+@pytest.mark.parametrize(
+    ("name", "dimensions", "difference"),
+    [
+        ("other:model", DIMENSIONS, ("fake:words", "other:model")),
+        ("fake:words", 32, (f"dimensions {DIMENSIONS}", "dimensions 32")),
+    ],
+    ids=["embedder", "dimensions"],
+)
 def test_an_index_of_another_embedder_is_refused_and_left_alone(
-    weaviate_index: Address, name: str, dimensions: int
+    weaviate_index: Address, name: str, dimensions: int, difference: tuple[str, ...]
 ) -> None:
     entry = make_entry("a", ["text"])
     other = Recipe(name, dimensions)
@@ -88,7 +95,7 @@ def test_an_index_of_another_embedder_is_refused_and_left_alone(
     open_at(weaviate_index).replace([entry])
     with pytest.raises(IndexMismatchError) as caught:
         open_at(weaviate_index, other)
-    for part in ("fake:words", name, str(DIMENSIONS), str(dimensions), "LORE_EMBEDDER", "lore index build"):
+    for part in (*difference, "LORE_EMBEDDER", "lore index build"):
         assert part in str(caught.value)
     with pytest.raises(IndexMismatchError):
         early.replace([make_entry("b", [])])
