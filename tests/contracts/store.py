@@ -700,6 +700,30 @@ class StoreContract:
                 question.result()
         assert sum(seen) >= 20 * len(seen)
 
+    @pytest.mark.parametrize(
+        ("name", "dimensions", "difference"),
+        [
+            ("other:model", DIMENSIONS, ("fake:words", "other:model")),
+            ("fake:words", 32, (f"dimensions {DIMENSIONS}", "dimensions 32")),
+        ],
+        ids=["embedder", "dimensions"],
+    )
+    def test_an_index_of_another_embedder_is_refused_and_left_alone(
+        self, make_store: MakeStore, name: str, dimensions: int, difference: tuple[str, ...]
+    ) -> None:
+        entry, other = make_entry("a", ["text"]), Recipe(name, dimensions)
+        early = make_store(other)  # there is nothing yet to disagree with
+        make_store().replace([entry])
+        with pytest.raises(IndexMismatchError) as caught:
+            make_store(other)
+        for part in (*difference, "LORE_EMBEDDER", "lore index build"):
+            assert part in str(caught.value)
+        with pytest.raises(IndexMismatchError):
+            early.replace([make_entry("b", [])])
+        with pytest.raises(IndexMismatchError):
+            early.count()
+        held(make_store(), [entry])
+
     def test_settings_of_before_a_promotion_go_on_with_the_version_of_before(
         self, versions: Versions, store: Store, make_store: MakeStore
     ) -> None:

@@ -120,12 +120,10 @@ def test_a_version_that_the_gate_accepts_goes_live(lore: Lore) -> None:
 def test_the_settings_that_a_deployment_lacks_are_named_and_no_others(
     lore: Lore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from include.lore.orchestration.version_tasks import needed_settings
-
     lore.build(300)
-    assert needed_settings(lore.versions, 2) == "For all processes: set LORE_CHUNK_CHARACTERS=300."
+    assert lore.versions.needed_settings(2) == "For all processes: set LORE_CHUNK_CHARACTERS=300."
     monkeypatch.setenv("LORE_CHUNK_CHARACTERS", "300")
-    assert needed_settings(lore.versions, 1) == "For all processes: unset LORE_CHUNK_CHARACTERS."
+    assert lore.versions.needed_settings(1) == "For all processes: unset LORE_CHUNK_CHARACTERS."
 
 
 def test_a_version_that_is_worse_is_refused_in_the_gates_words_and_force_promotes_it(lore: Lore) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
+from include.lore.errors import ConfigurationError, StoreError
 from include.lore.stores.fusion import fuse
 from include.lore.stores.lancedb.folder import LOCK_FILE, MANIFEST_FILE
 from include.lore.stores.lancedb.store import LanceStore
@@ -59,31 +59,6 @@ def test_importing_the_store_loads_neither_lancedb_nor_numpy() -> None:
 def test_a_remote_index_is_refused(uri: str) -> None:
     with pytest.raises(ConfigurationError, match=r"lock.*LORE_INDEX_URI"):
         open_store(uri)
-
-
-@pytest.mark.parametrize(
-    ("name", "dimensions", "difference"),
-    [
-        ("other:model", DIMENSIONS, ("fake:words", "other:model")),
-        ("fake:words", 32, (f"dimensions {DIMENSIONS}", "dimensions 32")),
-    ],
-    ids=["embedder", "dimensions"],
-)
-def test_an_index_of_another_embedder_is_refused_and_left_alone(
-    address: str, name: str, dimensions: int, difference: tuple[str, ...]
-) -> None:
-    entry, empty = make_entry("a", ["text"]), make_entry("b", [])
-    early = LanceStore(address, Recipe(name, dimensions))  # there is nothing yet to disagree with
-    open_store(address).replace([entry])
-    with pytest.raises(IndexMismatchError) as caught:
-        LanceStore(address, Recipe(name, dimensions))
-    for part in (*difference, "LORE_EMBEDDER", "lore index build"):
-        assert part in str(caught.value)
-    with pytest.raises(IndexMismatchError):
-        early.replace([empty])
-    with pytest.raises(IndexMismatchError):
-        early.count()
-    held(open_store(address), [entry])
 
 
 def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:

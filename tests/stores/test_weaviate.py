@@ -78,32 +78,6 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
         WeaviateStore(WeaviateServer(url), RECIPE)
 
 
-@pytest.mark.parametrize(
-    ("name", "dimensions", "difference"),
-    [
-        ("other:model", DIMENSIONS, ("fake:words", "other:model")),
-        ("fake:words", 32, (f"dimensions {DIMENSIONS}", "dimensions 32")),
-    ],
-    ids=["embedder", "dimensions"],
-)
-def test_an_index_of_another_embedder_is_refused_and_left_alone(
-    weaviate_index: Address, name: str, dimensions: int, difference: tuple[str, ...]
-) -> None:
-    entry = make_entry("a", ["text"])
-    other = Recipe(name, dimensions)
-    early = open_at(weaviate_index, other)  # there is nothing yet to disagree with
-    open_at(weaviate_index).replace([entry])
-    with pytest.raises(IndexMismatchError) as caught:
-        open_at(weaviate_index, other)
-    for part in (*difference, "LORE_EMBEDDER", "lore index build"):
-        assert part in str(caught.value)
-    with pytest.raises(IndexMismatchError):
-        early.replace([make_entry("b", [])])
-    with pytest.raises(IndexMismatchError):
-        early.count()
-    held(open_at(weaviate_index), [entry])
-
-
 @pytest.mark.parametrize(("index", "quantization"), [("hnsw", "rq"), ("hnsw", "bq"), ("flat", "none"), ("flat", "bq")])
 def test_index_and_quantization_are_what_was_set(weaviate_index: Address, index: str, quantization: str) -> None:
     entry = make_entry("a", ["one thing", "another thing"])

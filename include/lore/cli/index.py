@@ -205,17 +205,9 @@ def _report(verdict: Verdict, json: bool) -> None:
 def _tell_settings(versions: IndexVersions, number: int) -> None:
     """A process that is started with other settings than the live version's reads the one of before."""
     if not versions.fits(number):
-        recipe = versions.one(number).version.recipe
-        needed = ", ".join(versions.differences(number))
         message(
             f"Note: the present settings are not those of version {number}. Processes that have them go on with the "
-            "version that they fit. "
-            + (
-                f"For all processes: {needed}."
-                if needed
-                else f"No setting makes them fit: this Lore does not split or embed as {recipe.splitter}, "
-                f"{recipe.embedder} any more."
-            )
+            f"version that they fit. {versions.needed_settings(number)}"
         )
 
 

@@ -276,6 +276,18 @@ class IndexVersions:
         changed = [f"set LORE_{name.upper()}={value}" for name, value in held.items() if present.get(name) != value]
         return changed + [f"unset LORE_{name.upper()}" for name in present if name not in held]
 
+    def needed_settings(self, number: int, *, otherwise: str = "") -> str:
+        """What a person is told to do so that all processes have the settings of this version. `otherwise` is added
+        where no setting helps.
+        """
+        if needed := ", ".join(self.differences(number)):
+            return f"For all processes: {needed}."
+        recipe = self._version(number).recipe
+        return (
+            f"No setting makes them fit: this Lore does not split or embed as {recipe.splitter}, {recipe.embedder} any "
+            f"more.{otherwise}"
+        )
+
     def _recipe(self) -> Recipe:
         embedder = self._embedder(self._settings)
         return make_recipe(self._settings, embedder, make_splitter(self._settings, embedder))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from include.lore.evaluation.versions import IndexVersions
     from include.lore.settings import Settings
 
-__all__ = ["dag_arguments", "log_progress", "needed_settings", "open_index", "settings_fit", "settings_of_run"]
+__all__ = ["dag_arguments", "log_progress", "open_index", "settings_fit", "settings_of_run"]
 
 log = logging.getLogger(__name__)
 
@@ -64,17 +64,6 @@ def log_progress(what: str) -> Callable[[int, int], None]:
     return listen
 
 
-def needed_settings(versions: IndexVersions, number: int) -> str:
-    """What a person has to do so that the present settings are those of this version."""
-    if needed := ", ".join(versions.differences(number)):
-        return f"For all processes: {needed}."
-    recipe = versions.one(number).version.recipe
-    return (
-        f"No setting makes them fit: this Lore does not split or embed as {recipe.splitter}, {recipe.embedder} any "
-        "more. Run `rebuild`."
-    )
-
-
 @task(
     doc_md="Green when this deployment's settings are those of the live version. Skipped when other ones have to be "
     "set: its log names them.",
@@ -90,6 +79,6 @@ def settings_fit(number: int) -> None:
         "Version %d is live, and the settings of this deployment are not those that made it. Processes that have them "
         "go on with the version that they fit. %s",
         number,
-        needed_settings(versions, number),
+        versions.needed_settings(number, otherwise=" Run `rebuild`."),
     )
     raise AirflowSkipException("This deployment needs other settings; the line above names them.")

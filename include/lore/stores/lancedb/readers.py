@@ -17,11 +17,11 @@ Result = TypeVar("Result")
 def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """What the coroutine returns or raises, run on the loop of LanceDB's own blocking methods.
 
+    Each of those methods crosses over to that loop and back, so several steps are made one coroutine; none of them may
+    be called within it, for it would wait for itself. A handle that was opened on this loop must be used on it.
+
     A process that forks gets another loop in its child; but LanceDB itself may crash there where the parent used it
     before, so fork first.
-
-    Each of those methods crosses over to that loop and back, so several steps are made one coroutine. A handle that was
-    opened on this loop must be used on it.
     """
     from lancedb.background_loop import LOOP
 
