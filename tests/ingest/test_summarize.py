@@ -73,11 +73,12 @@ def test_another_passage_title_or_model_asks_anew(tmp_path: Path) -> None:
 
 def test_what_was_summarized_before_a_failure_is_kept(tmp_path: Path) -> None:
     writer = Writer()
+    texts = [f"{LONG}{number}" for number in range(12)]
     with pytest.raises(ModelError, match="refused"):
-        make(tmp_path, writer).summarize(chunks(LONG + "one", LONG + "UNSPEAKABLE", LONG + "three!"))
-    known = len(writer.calls)
-    make(tmp_path, writer).summarize(chunks(LONG + "one", LONG + "three!"))
-    assert len(writer.calls) == known
+        make(tmp_path, writer).summarize(chunks(*texts, LONG + "UNSPEAKABLE"))
+    assert len(make(tmp_path, writer).summarize(chunks(*texts))) == len(texts)
+    requests = [call[-1].content for call in writer.calls]
+    assert len(requests) == len(set(requests)) == len(texts) + 1  # none asked for twice, and none left out
 
 
 @pytest.mark.parametrize("reply", ["", "  \n ", "\u202e\ufeff"])

@@ -49,7 +49,7 @@ class ModelSummarizer:
     """Asks `chat_model` for one summary a passage, some passages at once, and keeps each in `cache`.
 
     `on_usage` is told of each call, with the stage "summary"; a summary that was kept is no call. Raises ModelError
-    when one of the passages gets none; the summaries of the others are kept all the same.
+    when one of the passages gets none: those that have not begun by then are not asked for, and what was made is kept.
     """
 
     def __init__(self, chat_model: ChatModel, cache: SummaryCache, *, on_usage: OnUsage | None = None) -> None:
