@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from include.lore.errors import LoreError, ModelError, StoreError
 from include.lore.protocols import Embedder, Index
 from include.lore.query.deadlines import each_within
-from include.lore.query.dedup import take_apart
 from include.lore.types import Hit, Question
 
 if TYPE_CHECKING:
@@ -46,9 +45,7 @@ def retrieve(
 
     def search(wording: str, vector: Vector | None) -> Sequence[Hit]:
         weight = alpha if vector is not None else 0.0
-        hits = index.search(wording, vector, limit, weight, question.sources, question.audiences)
-        take_apart(hits)  # here, because other searches still run
-        return hits
+        return index.search(wording, vector, limit, weight, question.sources, question.audiences)
 
     searches = [partial(search, *each) for each in zip(wordings, vectors, strict=True)]
     late = StoreError(f"The search took longer than {seconds / 2:g} s.", remedy="Raise LORE_SEARCH_SECONDS.")

@@ -1,0 +1,145 @@
+"""What the words of texts come to in a few numbers, for many texts at once: they tell which can be copies at all.
+
+A word is hashed by a polynomial of its bytes. The words with a digit, of which copies have the same, give one number.
+All words together, each of them turning over one of 1,024 bits, give a parity sketch: two texts differ in at least as
+many words as bits (the count sketch of https://doi.org/10.1007/3-540-45465-9_59, of which only parities are kept).
+Nothing is decided by that: texts that say different things may come to the same numbers, but copies always do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.uint64]
+    Places = NDArray[np.intp]
+
+__all__ = ["earlier_alike"]
+
+BITS = 1_024
+BASE, SPREAD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
+"""Odd numbers without a pattern: powers of the first tell the bytes of a word apart, the second spreads hashes."""
+BATCH_BYTES = 1 << 17
+"""Texts of so many bytes are looked at together; a byte takes some 40 meanwhile."""
+PAIRS = 1 << 16
+"""So many texts are compared at a time; a pair takes some 200 bytes meanwhile."""
+
+
+def earlier_alike(texts: Sequence[bytes], share: float) -> list[list[int]]:
+    """For each text the places of those before it that may have the same words with digits and differ in at most that
+    share of both texts' words: all that do, and few others. Words are parted by any number of spaces.
+    """
+    import numpy as np
+
+    found: list[list[int]] = [[] for _ in texts]
+    if len(texts) < 2:
+        return found
+    sketches = _Sketches(*map(np.concatenate, zip(*map(_sketch, _batches(texts)), strict=True)))
+    order = np.argsort(sketches.telling, kind="stable")
+    telling = sketches.telling[order]
+    edges = np.concatenate([[0], np.flatnonzero(telling[1:] != telling[:-1]) + 1, [len(texts)]])
+    for number in np.flatnonzero(np.diff(edges) > 1).tolist():
+        for place, earlier in _pairs(sketches, order[edges[number] : edges[number + 1]], share):
+            found[place].append(earlier)
+    return found
+
+
+class _Sketches(NamedTuple):
+    lengths: Places
+    """How many words each text has."""
+    telling: Numbers
+    """What its words with a digit come to."""
+    bits: Numbers
+    """All its words: 16 times 64 bits for each text."""
+
+
+def _pairs(sketches: _Sketches, group: Places, share: float) -> Iterator[tuple[int, int]]:
+    """The pairs (later, earlier) of a group that pass, by the earlier one for each."""
+    import numpy as np
+
+    lengths, bits = sketches.lengths[group], sketches.bits[group]
+    step = max(1, PAIRS // len(group))
+    for start in range(0, len(group), step):
+        end = min(start + step, len(group))
+        allowed = share * (lengths[start:end, None] + lengths[:end])
+        alike = np.abs(lengths[start:end, None] - lengths[:end]) <= allowed
+        alike &= np.arange(end) < np.arange(start, end)[:, None]
+        later, earlier = np.nonzero(alike)
+        differing = np.bitwise_count(bits[start + later] ^ bits[earlier]).sum(axis=1, dtype=np.int64)
+        passed = differing <= allowed[later, earlier]
+        yield from zip(group[start + later[passed]].tolist(), group[earlier[passed]].tolist(), strict=True)
+
+
+def _batches(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    start = size = 0
+    for place, text in enumerate(texts):
+        if size and size + len(text) > BATCH_BYTES:
+            yield texts[start:place]
+            start, size = place, 0
+        size += len(text)
+    yield texts[start:]
+
+
+def _sketch(texts: Sequence[bytes]) -> _Sketches:
+    import numpy as np
+
+    data = np.frombuffer(b" " + b" ".join(texts) + b" ", dtype=np.uint8)
+    inside = data != ord(" ")
+    starts = np.flatnonzero(inside[1:] & ~inside[:-1]) + 1
+    ends = np.cumsum([len(text) + 1 for text in texts])
+    lengths = np.diff(np.searchsorted(starts, ends), prepend=0)
+    if not len(starts):
+        return _Sketches(lengths, np.zeros(len(texts), np.uint64), np.zeros((len(texts), BITS // 64), np.uint64))
+    powers, inverses = _powers(max(2 * BATCH_BYTES, len(data)))
+    hashes = np.add.reduceat(data * inside * powers[: len(data)], starts) * inverses[starts]
+    texts_of_words = np.repeat(np.arange(len(texts)), lengths)
+    digits = np.flatnonzero((data >= ord("0")) & (data <= ord("9")))
+    with_digit = np.searchsorted(starts, digits, side="right") - 1
+    return _Sketches(
+        lengths,
+        _telling(hashes[with_digit], texts_of_words[with_digit], len(texts)),
+        _bits(hashes, texts_of_words, len(texts)),
+    )
+
+
+def _telling(hashes: Numbers, texts_of_words: Places, count: int) -> Numbers:
+    """For each text the sum over these words, each of them once."""
+    import numpy as np
+
+    order = np.lexsort((hashes, texts_of_words))
+    hashes, texts_of_words = hashes[order], texts_of_words[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (texts_of_words[1:] != texts_of_words[:-1]) | (hashes[1:] != hashes[:-1])
+    sums = np.zeros(count, dtype=np.uint64)
+    np.add.at(sums, texts_of_words[fresh], _spread(hashes[fresh]))
+    return sums
+
+
+def _bits(hashes: Numbers, texts_of_words: Places, count: int) -> Numbers:
+    import numpy as np
+
+    chosen = (_spread(hashes) >> np.uint64(64 - BITS.bit_length() + 1)).astype(np.intp)
+    times = np.bincount(texts_of_words * BITS + chosen, minlength=count * BITS).reshape(count, BITS)
+    return np.packbits(times.astype(np.uint8) & 1, axis=1).view(np.uint64)
+
+
+def _spread(hashes: Numbers) -> Numbers:
+    import numpy as np
+
+    return (hashes ^ (hashes >> np.uint64(32))) * np.uint64(SPREAD)
+
+
+@lru_cache(maxsize=1)
+def _powers(size: int) -> tuple[Numbers, Numbers]:
+    """The powers of BASE from 0 on, and those of its inverse, modulo 2^64."""
+    import numpy as np
+
+    steps = np.ones((2, size), dtype=np.uint64)
+    steps[:, 1:] = np.array([[BASE], [pow(BASE, -1, 1 << 64)]], dtype=np.uint64)
+    powers, inverses = np.cumprod(steps, axis=1)
+    return powers, inverses
