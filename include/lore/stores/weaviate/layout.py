@@ -8,6 +8,9 @@ from typing import Any
 
 from include.lore.stores.weaviate.schema import VECTOR_NAME, Property, Shape
 
+NEIGHBOURS = 16
+"""Of a vector in the graph (twice as many in its lowest layer): half of the server's own choice. See docs/scale.md."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -48,10 +51,11 @@ def _vector_config(shape: Shape) -> Any:
     make: Any = Configure.VectorIndex
     quantizer = {"none": make.Quantizer.none, "rq": make.Quantizer.rq, "bq": make.Quantizer.bq}[shape.quantization]()
     cosine = VectorDistances.COSINE
+    graph = make.hnsw(distance_metric=cosine, quantizer=quantizer, max_connections=NEIGHBOURS)
     if shape.vector_index == "dynamic":
-        index: Any = make.dynamic(distance_metric=cosine, hnsw=make.hnsw(quantizer=quantizer))
+        index: Any = make.dynamic(distance_metric=cosine, hnsw=graph)
     else:
-        index = {"hnsw": make.hnsw, "flat": make.flat}[shape.vector_index](distance_metric=cosine, quantizer=quantizer)
+        index = graph if shape.vector_index == "hnsw" else make.flat(distance_metric=cosine, quantizer=quantizer)
     return Configure.Vectors.self_provided(name=VECTOR_NAME, vector_index_config=index)
 
 
