@@ -13,6 +13,7 @@ import pytest
 
 from include.lore.errors import ConfigurationError, IndexMismatchError, LoreError, StoreError
 from include.lore.stores.manifest import version_to_json
+from include.lore.stores.weaviate import records
 from include.lore.stores.weaviate.schema import Shape, key_of
 from include.lore.types import Counts, IndexVersion, Recipe
 from tests.contracts.store import DIMENSIONS, OTHER_MODEL, RECIPE, embed, held, make_entry, texts
@@ -194,6 +195,29 @@ def test_promotions_by_several_at_once_end_with_one_that_is_there(weaviate_index
     assert live in (1, 2)
     assert texts(store.search("common", None, 5, 0.0)) == [{1: "common one", 2: "common two"}[live]]
     assert all(version.promoted_at for version in promoters[0].all())
+
+
+def test_a_question_asks_anew_which_version_is_live_and_what_it_is_made_of_now_and_then(
+    weaviate_index: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, versions = open_at(weaviate_index), versions_at(weaviate_index)
+    store.replace([ENTRY])
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([make_entry("a", ["common two"])])
+
+    def answered() -> list[str]:
+        return texts(store.snapshot().search("common", embed("common"), 5, 0.5))
+
+    assert answered() == ["common one"]
+    point(weaviate_index, 2)
+    assert answered() == ["common two"]
+    with client_of(weaviate_index) as client:
+        states = client.collections.use(f"{weaviate_index.prefix}State")
+        states.data.update(uuid=key_of("version:2"), properties={"value": "{"})
+    assert answered() == ["common two"]
+    monkeypatch.setattr(records, "RECENT_SECONDS", 0.0)
+    with pytest.raises(StoreError, match=r"versions.*cannot be read"):
+        answered()
 
 
 def test_a_removal_and_a_promotion_of_one_version_at_once_never_leave_an_index_without(weaviate_index: Address) -> None:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from include.lore.errors import IndexMismatchError, StoreError
@@ -29,6 +30,9 @@ has that version in mind never takes another one for it."""
 EARLIER_MANIFEST, NO_KIND = "manifest", "no such prop"
 """The entry that an earlier Lore made, and what the server says of its collection, which had entries of one kind."""
 
+RECENT_SECONDS = 10.0
+"""What is recorded of a version hardly changes, and reading it takes a question as long as asking which is live."""
+
 SET_UP_ANEW = "Set LORE_WEAVIATE_PREFIX to a new one and run `lore sync --all`"
 LOST = f"{SET_UP_ANEW}; or remove the other collections of this prefix and sync anew."
 
@@ -43,6 +47,7 @@ class WeaviateRecords:
         self.where = f"{self.alias} at {connection.address}"
         self._state = f"{prefix}State"
         self._checked = False
+        self._recent: tuple[float, Manifest] | None = None
 
     def live(self) -> int | None:
         """The number of the version that the alias points to; None where there is no alias."""
@@ -94,6 +99,18 @@ class WeaviateRecords:
             f"The alias {self.where} points to version {live}, of which nothing is recorded.",
             remedy=f"Restore the index from a backup, or: {SET_UP_ANEW}.",
         )
+
+    def recent(self) -> Manifest | None:
+        """The manifest as `manifest` gives it, but for what was recorded of the live version in the last seconds: for
+        questions, which ask anew each time only which version is live.
+        """
+        if self._recent is not None:
+            read_at, manifest = self._recent
+            if monotonic() - read_at < RECENT_SECONDS and self.live() == manifest.live:
+                return manifest
+        started, found = monotonic(), self.manifest()
+        self._recent = None if found is None else (started, found)
+        return found
 
     def held(self) -> Manifest:
         """The manifest of an index that must be there. Raises StoreError."""

@@ -111,11 +111,13 @@ class WeaviateStore:
     # ------------------------------------------------------------------------------------------------------ reading
 
     def snapshot(self) -> WeaviateStore:
-        """See `Index.snapshot`. It asks two small questions; what is then searched through it asks none more."""
+        """See `Index.snapshot`. It asks which version is live, and now and then what is recorded of it; what is then
+        searched through it asks nothing more.
+        """
         if self._pinned is not None:
             return self
         with self._errors("open"):
-            manifest = self._index.manifest()
+            manifest = self._index.recent()
             if manifest is None:
                 return self
             version = self._version(manifest)
