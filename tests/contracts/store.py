@@ -700,6 +700,30 @@ class StoreContract:
                 question.result()
         assert sum(seen) >= 20 * len(seen)
 
+    def test_a_question_that_begins_sees_what_became_of_the_versions_just_before(
+        self, versions: Versions, store: Store
+    ) -> None:
+        """Whatever was remembered of the versions for the questions before it."""
+
+        def answered(index: Store) -> list[str]:
+            return texts(index.snapshot().search("common", embed("common"), 5, 0.5))
+
+        store.replace([make_entry("a", ["common 1"])])
+        assert answered(versions.open(1)) == answered(store) == ["common 1"]
+        for number, recipe in ((2, RECIPE), (3, OTHER_MODEL)):
+            versions.create(recipe)
+            versions.open(number).replace_chunks([make_entry("a", [f"common {number}"])])
+            assert answered(versions.open(number)) == [f"common {number}"]
+        versions.promote(3)
+        assert answered(store) == ["common 1"]  # its settings fit both, and only this one was ever live
+        versions.promote(2)
+        versions.promote(3)
+        assert answered(store) == ["common 2"]
+        versions.drop(2)
+        assert answered(store) == ["common 1"]
+        with pytest.raises(ConfigurationError, match="no version 2"):
+            versions.open(2).snapshot()
+
     @pytest.mark.parametrize(
         ("name", "dimensions", "difference"),
         [

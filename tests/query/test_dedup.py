@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from include.lore.query import dedup as dedup_module
 from include.lore.query.dedup import dedup
 from include.lore.types import Hit
 from tests.query.fakes import make_hit
@@ -119,6 +120,23 @@ def _copies(one: str, other: str) -> bool:
 def _plain_words(text: str) -> list[str]:
     text = re.sub("[\0\u200b]", "", text).replace("日", " 日 ").replace("没", " 没 ")
     return re.findall(r"\w+", text.lower())
+
+
+NUMBERS = [f"{number:07b}" for number in range(100)]
+
+
+@pytest.mark.parametrize("signs", ["01", "٠١", "０１", "⁰¹"])
+def test_texts_that_differ_in_what_tells_are_not_compared_word_by_word(
+    signs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred tables of one form take no longer than a hundred different texts."""
+    negations = ("not", "never", "t", "ohne", "keine", "不", "無")
+    said = [number.translate({ord("0"): signs[0], ord("1"): signs[1]}) for number in NUMBERS]
+    said += [" ".join(word for word, bit in zip(negations, number, strict=True) if bit == "1") for number in NUMBERS]
+    compared: list[bytes] = []
+    monkeypatch.setattr(dedup_module, "_Text", compared.append)
+    assert len(dedup([[make_hit(str(place), f"{TEXT} {words}", 0.5) for place, words in enumerate(said)]])) == 200
+    assert not compared
 
 
 def test_a_short_text_means_what_it_stands_under() -> None:

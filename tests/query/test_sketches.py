@@ -42,12 +42,17 @@ def word(chance: random.Random) -> bytes:
     return bytes(chance.choice(b"abcdefgh\xc3\xff_") for _ in range(chance.choice((1, 3, 8, 70))))
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize(("batch", "pairs"), [(1 << 17, 1 << 16), (500, 20), (1, 1)], ids=["whole", "parts", "single"])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("batch", "count", "pairs"),
+    [(1 << 17, 1 << 8, 1 << 16), (500, 1 << 8, 20), (1 << 17, 3, 7), (1, 1, 1)],
+    ids=["whole", "by size", "by number", "single"],
+)
 def test_no_copy_is_missed_and_hardly_another_text_is_taken(
-    seed: int, batch: int, pairs: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, batch: int, count: int, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sketches, "BATCH_BYTES", batch)
+    monkeypatch.setattr(sketches, "BATCH_TEXTS", count)
     monkeypatch.setattr(sketches, "PAIRS", pairs)
     texts = made(random.Random(seed), originals=30, copies=40, length=160)
     found = earlier_alike(texts, SHARE)
@@ -74,6 +79,15 @@ def test_the_same_words_with_a_digit_are_the_same_however_often() -> None:
     for digit in b"0123456789":
         one = many + b" v%c" % digit
         assert earlier_alike([one, one + b" v%c" % digit, many + b" vx", many], SHARE) == [[], [0], [], [2]]
+
+
+def test_words_that_are_said_to_tell_are_the_same_too() -> None:
+    many = b" ".join(b"word%c" % letter for letter in b"abcdefghijklmnopqrstuvwxyz" * 4)
+    mark = sketches.MARK.encode()
+    marked = [many + b" " + mark + b"one", many + b" " + mark + b"two", many + b" one"]
+    assert earlier_alike(marked, SHARE) == [[], [], []]
+    negated = [many, many + b" not", many + b" no", many + " 不".encode(), many + b" not", many + b" now"]
+    assert earlier_alike(negated, SHARE, ("not", "no", "不")) == [[], [], [], [], [1], [0]]
 
 
 def test_a_long_text_among_short_ones() -> None:

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
-from include.lore.query.sketches import earlier_alike
+from include.lore.query.sketches import MARK, earlier_alike
 from include.lore.query.visible import UNSEEN, web_address
 from include.lore.types import PUBLIC, Hit
 
@@ -26,8 +27,22 @@ _LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() or code == ord("_
 _HIDDEN_BYTES = bytes(code for code in range(128) if code in _HIDDEN and not chr(code).isspace())
 # In Chinese and Japanese, which put no space between words, each character counts as one.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-_NEGATIONS = frozenset(
-    ("not", "no", "never", "without", "cannot", "t", "nicht", "kein", "keine", "nie", "ohne", "不", "没", "未", "無")
+_NEGATIONS = (
+    "not",
+    "no",
+    "never",
+    "without",
+    "cannot",
+    "t",
+    "nicht",
+    "kein",
+    "keine",
+    "nie",
+    "ohne",
+    "不",
+    "没",
+    "未",
+    "無",
 )
 
 
@@ -64,41 +79,51 @@ def _openness(hit: Hit) -> tuple[bool, bool]:
 def _originals(hits: Sequence[Hit]) -> list[int]:
     """For each hit the place of the first one that it is a copy of and that is no copy itself, else its own place."""
     texts = [_parted(hit.chunk.text) for hit in hits]
-    different = list(dict.fromkeys(texts))
-    earlier = dict(zip(different, earlier_alike(different, EDITED_SHARE), strict=True))
+    words = [text.split(maxsplit=TELLING_WORDS - 1) for text in texts]
+    compared = list(dict.fromkeys(text for text, some in zip(texts, words, strict=True) if len(some) == TELLING_WORDS))
+    earlier = dict(zip(compared, earlier_alike(compared, EDITED_SHARE, _NEGATIONS), strict=True))
+    apart = cache(_Text)
+    originals: list[int] = []
     short: dict[tuple[object, ...], int] = {}
     long: dict[bytes, int] = {}
-    originals: list[int] = []
     for place, text in enumerate(texts):
-        if len(words := text.split(maxsplit=TELLING_WORDS - 1)) < TELLING_WORDS:
+        if text not in earlier:
             chunk = hits[place].chunk
-            originals.append(short.setdefault((*words, "", chunk.title, *chunk.headings), place))
+            originals.append(short.setdefault((*words[place], "", chunk.title, *chunk.headings), place))
             continue
         if text not in long:
-            alike = (different[one] for one in earlier[text])
-            originally = (long[one] for one in alike if one in long and texts[long[one]] == one and _edited(one, text))
-            long[text] = next(originally, place)
+            alike = (compared[one] for one in earlier[text])
+            firsts = (one for one in alike if texts[long[one]] == one)
+            long[text] = next((long[one] for one in firsts if apart(one).is_edited(apart(text))), place)
         originals.append(long[text])
     return originals
 
 
 def _parted(text: str) -> bytes:
-    """The words of a text, in lower case, with spaces between them."""
+    """The words of a text, in lower case, parted by spaces."""
     if text.isascii():  # most is, and this takes a third of the time
         return text.encode().translate(_LETTERS, _HIDDEN_BYTES)
     if _HIDES.search(text):
         text = text.translate(_HIDDEN)
-    return " ".join(_WORD.findall(text.lower())).encode()
+    words = _WORD.findall(text.lower())
+    return " ".join(word if word.isascii() or not _has_digit(word) else MARK + word for word in words).encode()
 
 
-def _edited(one: bytes, other: bytes) -> bool:
-    """Whether these are the words of one text, a few of them edited, and none that tells."""
-    left, right = one.decode().split(), other.decode().split()
-    there = Counter(left)
-    there.subtract(right)
-    differing = {word: abs(times) for word, times in there.items() if times}
-    return sum(differing.values()) <= EDITED_SHARE * (len(left) + len(right)) and not any(map(_tells, differing))
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
-def _tells(word: str) -> bool:
-    return word in _NEGATIONS or any(map(str.isdigit, word))
+class _Text:
+    """A text taken apart: how often each word is in it, and which of these may not differ between copies."""
+
+    def __init__(self, text: bytes) -> None:
+        self.counts = Counter(text.decode().split())
+        self.telling = {word: times for word, times in self.counts.items() if word in _NEGATIONS or _has_digit(word)}
+
+    def is_edited(self, other: _Text) -> bool:
+        """Whether these are the words of one text, a few of them edited, and none that tells."""
+        if self.telling != other.telling:
+            return False
+        left, right = self.counts, other.counts
+        differing = {word for word, _ in left.items() ^ right.items()}
+        return sum(abs(left[word] - right[word]) for word in differing) <= EDITED_SHARE * (left.total() + right.total())

@@ -1,15 +1,15 @@
 """What the words of texts come to in a few numbers, for many texts at once: they tell which can be copies at all.
 
-A word is hashed by a polynomial of its bytes. The words with a digit, of which copies have the same, give one number.
-All words together, each of them turning over one of 1,024 bits, give a parity sketch: two texts differ in at least as
-many words as bits (the count sketch of https://doi.org/10.1007/3-540-45465-9_59, of which only parities are kept).
-Nothing is decided by that: texts that say different things may come to the same numbers, but copies always do.
+A word is hashed by a polynomial of its bytes. The words that tell, of which copies have the same, give one number. All
+words together, each of them turning over one of 1,024 bits, give a parity sketch: two texts differ in at least as many
+words as bits (the count sketch of https://doi.org/10.1007/3-540-45465-9_59, of which only parities are kept). Nothing
+is decided by that: texts that say different things may come to the same numbers, but copies always do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,30 +19,36 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.uint64]
     Places = NDArray[np.intp]
 
-__all__ = ["earlier_alike"]
+__all__ = ["MARK", "earlier_alike"]
 
 BITS = 1_024
 BASE, SPREAD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 """Odd numbers without a pattern: powers of the first tell the bytes of a word apart, the second spreads hashes."""
-BATCH_BYTES = 1 << 17
-"""Texts of so many bytes are looked at together; a byte takes some 40 meanwhile."""
+MARK = "\x01"
+"""What a word has in it that tells without a digit of ASCII, such as one with a digit of another script."""
+BATCH_BYTES, BATCH_TEXTS = 1 << 17, 1 << 8
+"""So many are looked at together: a byte takes some 40 meanwhile, and a text 8,000."""
 PAIRS = 1 << 16
 """So many texts are compared at a time; a pair takes some 200 bytes meanwhile."""
 
 
-def earlier_alike(texts: Sequence[bytes], share: float) -> list[list[int]]:
-    """For each text the places of those before it that may have the same words with digits and differ in at most that
-    share of both texts' words: all that do, and few others. Words are parted by any number of spaces.
+def earlier_alike(texts: Sequence[bytes], share: float, telling: Collection[str] = ()) -> list[list[int]]:
+    """For each text the places of those before it that may differ in at most that share of both texts' words, and not
+    in those that tell: words with a digit, with MARK, and those of `telling`. All that do are among them, and of others
+    those in which the same words tell and what differs is there an even number of times.
+
+    Words are parted by any number of spaces.
     """
     import numpy as np
 
     found: list[list[int]] = [[] for _ in texts]
     if len(texts) < 2:
         return found
-    sketches = _Sketches(*map(np.concatenate, zip(*map(_sketch, _batches(texts)), strict=True)))
+    parts = [_sketch(batch, telling) for batch in _batches(texts)]
+    sketches = _Sketches(*map(np.concatenate, zip(*parts, strict=True)))
     order = np.argsort(sketches.telling, kind="stable")
-    telling = sketches.telling[order]
-    edges = np.concatenate([[0], np.flatnonzero(telling[1:] != telling[:-1]) + 1, [len(texts)]])
+    sums = sketches.telling[order]
+    edges = np.concatenate([[0], np.flatnonzero(sums[1:] != sums[:-1]) + 1, [len(texts)]])
     for number in np.flatnonzero(np.diff(edges) > 1).tolist():
         for place, earlier in _pairs(sketches, order[edges[number] : edges[number + 1]], share):
             found[place].append(earlier)
@@ -53,7 +59,7 @@ class _Sketches(NamedTuple):
     lengths: Places
     """How many words each text has."""
     telling: Numbers
-    """What its words with a digit come to."""
+    """What its words that tell come to."""
     bits: Numbers
     """All its words: 16 times 64 bits for each text."""
 
@@ -78,14 +84,14 @@ def _pairs(sketches: _Sketches, group: Places, share: float) -> Iterator[tuple[i
 def _batches(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     start = size = 0
     for place, text in enumerate(texts):
-        if size and size + len(text) > BATCH_BYTES:
+        if size and (size + len(text) > BATCH_BYTES or place - start == BATCH_TEXTS):
             yield texts[start:place]
             start, size = place, 0
         size += len(text)
     yield texts[start:]
 
 
-def _sketch(texts: Sequence[bytes]) -> _Sketches:
+def _sketch(texts: Sequence[bytes], telling: Collection[str]) -> _Sketches:
     import numpy as np
 
     data = np.frombuffer(b" " + b" ".join(texts) + b" ", dtype=np.uint8)
@@ -98,11 +104,12 @@ def _sketch(texts: Sequence[bytes]) -> _Sketches:
     powers, inverses = _powers(max(2 * BATCH_BYTES, len(data)))
     hashes = np.add.reduceat(data * inside * powers[: len(data)], starts) * inverses[starts]
     texts_of_words = np.repeat(np.arange(len(texts)), lengths)
-    digits = np.flatnonzero((data >= ord("0")) & (data <= ord("9")))
-    with_digit = np.searchsorted(starts, digits, side="right") - 1
+    signs = np.flatnonzero(((data >= ord("0")) & (data <= ord("9"))) | (data == ord(MARK)))
+    told = np.isin(hashes, [_hash(word) for word in telling])
+    told[np.searchsorted(starts, signs, side="right") - 1] = True
     return _Sketches(
         lengths,
-        _telling(hashes[with_digit], texts_of_words[with_digit], len(texts)),
+        _telling(hashes[told], texts_of_words[told], len(texts)),
         _bits(hashes, texts_of_words, len(texts)),
     )
 
@@ -132,6 +139,13 @@ def _spread(hashes: Numbers) -> Numbers:
     import numpy as np
 
     return (hashes ^ (hashes >> np.uint64(32))) * np.uint64(SPREAD)
+
+
+@cache
+def _hash(word: str) -> np.uint64:
+    import numpy as np
+
+    return np.uint64(sum(byte * pow(BASE, place, 1 << 64) for place, byte in enumerate(word.encode())) % (1 << 64))
 
 
 @lru_cache(maxsize=1)

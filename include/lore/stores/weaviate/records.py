@@ -30,7 +30,7 @@ has that version in mind never takes another one for it."""
 EARLIER_MANIFEST, NO_KIND = "manifest", "no such prop"
 """The entry that an earlier Lore made, and what the server says of its collection, which had entries of one kind."""
 
-RECENT_SECONDS = 10.0
+RECENT_SECONDS = 2.0
 """What is recorded of a version hardly changes, and reading it takes a question as long as asking which is live."""
 
 SET_UP_ANEW = "Set LORE_WEAVIATE_PREFIX to a new one and run `lore sync --all`"
@@ -101,13 +101,14 @@ class WeaviateRecords:
         )
 
     def recent(self) -> Manifest | None:
-        """The manifest as `manifest` gives it, but for what was recorded of the live version in the last seconds: for
+        """The manifest as `manifest` gives it, but for what was recorded of the versions in the last seconds: for
         questions, which ask anew each time only which version is live.
+
+        An index that was removed and made anew under the same prefix is noticed that much later.
         """
-        if self._recent is not None:
-            read_at, manifest = self._recent
-            if monotonic() - read_at < RECENT_SECONDS and self.live() == manifest.live:
-                return manifest
+        held = self._recent
+        if held is not None and monotonic() - held[0] < RECENT_SECONDS and self.live() == held[1].live:
+            return held[1]
         started, found = monotonic(), self.manifest()
         self._recent = None if found is None else (started, found)
         return found

@@ -117,10 +117,12 @@ class WeaviateStore:
         if self._pinned is not None:
             return self
         with self._errors("open"):
-            manifest = self._index.recent()
+            manifest = self._index.recent() if self._number is None else self._index.manifest()
             if manifest is None:
                 return self
             version = self._version(manifest)
+            if version.number not in (self._number, manifest.live):  # which one fits instead must not be of before
+                version = self._version(self._index.held())
             collections = self._index.collections(version)
         held = copy(self)
         held._number, held._pinned = version.number, collections
