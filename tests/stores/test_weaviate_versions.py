@@ -135,6 +135,21 @@ def test_a_version_is_laid_out_by_its_recipe_and_else_by_the_settings(weaviate_i
     held(second, [ENTRY])
 
 
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [(Shape(), (16, 320)), (Shape(quantization="rq"), (16, 500))],
+    ids=["whole vectors", "quantized"],
+)
+def test_a_search_looks_at_as_much_of_the_graph_as_was_measured(
+    weaviate_index: Address, shape: Shape, expected: tuple[int, int]
+) -> None:
+    open_at(weaviate_index, shape=shape).replace([ENTRY])
+    with client_of(weaviate_index) as client:
+        config = client.collections.use(f"{weaviate_index.prefix}Chunks_1").config.get()
+    graph = config.vector_config["default"].vector_index_config
+    assert (graph.max_connections, graph.dynamic_ef_max) == expected
+
+
 def test_an_index_of_the_layout_before_versions_is_named(weaviate_index: Address) -> None:
     from weaviate.classes.config import DataType, Property
 
