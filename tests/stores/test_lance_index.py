@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from include.lore.stores import schema
+from include.lore.stores.fusion import fuse
 from include.lore.stores.lancedb.index import SEGMENTS_MAXIMUM, VECTOR_INDEX, optimize_chunks
 from include.lore.stores.lancedb.readers import run
 from include.lore.stores.lancedb.rows import LanceRows
@@ -57,6 +58,25 @@ def test_the_nearest_are_found_with_their_true_cosines(table: Any) -> None:
     assert np.mean(shares) > 0.99
 
 
+def test_both_rankings_are_weighed_by_true_cosines(table: Any) -> None:
+    """As if all vectors had been compared: what the index has of them only says which are looked at."""
+    optimize_chunks(table, exact_rows=EXACT_ROWS)
+    vectors = np.stack([vector_of(number) for number in range(CHUNKS)])
+    equal = 0
+    for number in range(0, CHUNKS, 100):
+        query, words = vectors[number], " ".join(str((number * step) % CHUNKS) for step in range(1, 30))
+        keywords = np.full(CHUNKS, np.nan)
+        for hit in searched(table, query, 20, (PUBLIC,), words, 0.0):
+            keywords[hit.chunk.position] = hit.keyword_score
+        cosines = np.where(public() > 0, vectors @ query, -1.0)
+        near = np.where(cosines >= np.sort(cosines)[-20], cosines, np.nan)
+        scores = fuse(near, keywords, 0.6)
+        hits = searched(table, query, 20, (PUBLIC,), words, 0.6)
+        expected = np.sort(scores)[::-1][:20].tolist()
+        equal += [hit.score for hit in hits] == pytest.approx(expected, abs=1e-5)
+    assert equal >= 0.9 * CHUNKS / 100  # but where the index missed one of the nearest
+
+
 def test_what_is_written_later_is_found_at_once_and_what_is_removed_is_not(table: Any) -> None:
     optimize_chunks(table, exact_rows=EXACT_ROWS)
     for turn in range(SEGMENTS_MAXIMUM + 3):
@@ -85,14 +105,16 @@ def found(table: Any, number: int) -> list[int]:
     return [hit.chunk.position for hit in searched(table, vector_of(number), 20, (PUBLIC, "staff"))]
 
 
-def searched(table: Any, vector: np.ndarray, limit: int, audiences: Sequence[str]) -> list[Hit]:
-    """What is found by vector alone."""
+def searched(
+    table: Any, vector: np.ndarray, limit: int, audiences: Sequence[str], words: str = "", alpha: float = 1.0
+) -> list[Hit]:
+    """What is found, by vector alone where nothing else is said."""
     folder = Path(table.uri).parent
 
     async def newest() -> list[Hit]:
         connection = await lancedb.connect_async(folder)
         staying = await connection.open_table("chunks")
-        return await search(staying, LanceRows(), "", vector, limit, 1.0, visible((), audiences))
+        return await search(staying, LanceRows(), words, vector, limit, alpha, visible((), audiences))
 
     return run(newest())
 

@@ -36,26 +36,23 @@ async def search(
     import numpy as np
 
     near, matching = await asyncio.gather(
-        _by_vector(table, vector if alpha > 0 else None, looked_at := ceil(LOOKED_AT * limit), where),
+        _by_vector(table, vector if alpha > 0 else None, ceil(LOOKED_AT * limit), where),
         _by_keyword(table, text if alpha < 1 else "", limit, where),
     )
-    numbers = np.array(list(near | matching), dtype=np.uint64)
-    cosines = _column(near, numbers)
-    keywords = _column(matching, numbers)
-    looked = _best(_likely(cosines, keywords, limit, alpha), looked_at)
-    rows = await passages.read(table, numbers[looked].tolist())
-    if not rows:
+    numbers = list(near.union(matching))
+    if not numbers:
         return []
+    rows = await passages.read(table, numbers)
     true = None if vector is None else cosines_to(np.stack([row.vector for row in rows]), vector)
-    if true is not None:
-        cosines[looked] = np.where(np.isnan(cosines[looked]), np.nan, true)
-    scores = _fused(cosines, keywords, limit, alpha)[looked]
+    keywords = _column(matching, numbers)
+    nearby = np.array([number in near for number in numbers])
+    scores = _fused(np.where(nearby, np.nan if true is None else true, np.nan), keywords, limit, alpha)
     shown = _best(scores, limit)
     hits = _hits(
         [rows[place] for place in shown.tolist()],
         scores[shown],
         true if true is None else true[shown],
-        keywords[looked][shown],
+        keywords[shown],
     )
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:limit]
 
@@ -66,16 +63,13 @@ def visible(sources: Sequence[str], audiences: Sequence[str]) -> str:
     return f"{schema.is_in('source_id', sources)} AND {seen}" if sources else seen
 
 
-async def _by_vector(table: AsyncTable, vector: Vector | None, limit: int, where: str) -> dict[int, float]:
-    """Row number → cosine, as exact as the index has it."""
+async def _by_vector(table: AsyncTable, vector: Vector | None, limit: int, where: str) -> set[int]:
+    """The numbers of the nearest rows, as the index has them."""
     if vector is None:
-        return {}
+        return set()
     query = table.query().nearest_to(vector).column("vector").distance_type("cosine").nprobes(await probes(table))
     rows = await query.where(where).select(["_distance"]).with_row_id().limit(limit).to_arrow()
-    return {
-        row: 0.0 if distance is None or distance != distance else 1.0 - distance  # a zero vector has no direction
-        for row, distance in zip(rows["_rowid"].to_pylist(), rows["_distance"].to_pylist(), strict=True)
-    }
+    return set(rows["_rowid"].to_pylist())
 
 
 async def _by_keyword(table: AsyncTable, text: str, limit: int, where: str) -> dict[int, float]:
@@ -90,11 +84,11 @@ async def _by_keyword(table: AsyncTable, text: str, limit: int, where: str) -> d
     return dict(zip(rows["_rowid"].to_pylist(), rows["_score"].to_pylist(), strict=True))
 
 
-def _column(ranking: dict[int, float], numbers: NDArray[np.uint64]) -> Scores:
+def _column(ranking: dict[int, float], numbers: Sequence[int]) -> Scores:
     """The scores of these rows, NaN where the ranking did not find one."""
     import numpy as np
 
-    return np.array([ranking.get(number, np.nan) for number in numbers.tolist()], dtype=np.float64)
+    return np.array([ranking.get(number, np.nan) for number in numbers], dtype=np.float64)
 
 
 def _fused(cosines: Scores, keywords: Scores, limit: int, alpha: float) -> Scores:
@@ -105,18 +99,6 @@ def _fused(cosines: Scores, keywords: Scores, limit: int, alpha: float) -> Score
     places = _best(cosines, limit)
     nearest[places] = cosines[places]
     return np.where(np.isnan(nearest) & np.isnan(keywords), np.nan, fuse(nearest, keywords, alpha))
-
-
-def _likely(cosines: Scores, keywords: Scores, limit: int, alpha: float) -> Scores:
-    """The fused scores, and below them those that are near but not among the `limit` nearest.
-
-    These are not weighed with the others: the spread of more of the nearest is another, by which they and what keywords
-    found would be looked at in another order than they are shown in.
-    """
-    import numpy as np
-
-    scores = _fused(cosines, keywords, limit, alpha)
-    return np.where(np.isnan(scores), cosines - 2.0, scores)
 
 
 def _best(scores: Scores, limit: int) -> NDArray[np.intp]:
