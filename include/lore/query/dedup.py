@@ -27,22 +27,8 @@ _LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() or code == ord("_
 _HIDDEN_BYTES = bytes(code for code in range(128) if code in _HIDDEN and not chr(code).isspace())
 # In Chinese and Japanese, which put no space between words, each character counts as one.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-_NEGATIONS = (
-    "not",
-    "no",
-    "never",
-    "without",
-    "cannot",
-    "t",
-    "nicht",
-    "kein",
-    "keine",
-    "nie",
-    "ohne",
-    "不",
-    "没",
-    "未",
-    "無",
+_NEGATIONS = frozenset(
+    ("not", "no", "never", "without", "cannot", "t", "nicht", "kein", "keine", "nie", "ohne", "不", "没", "未", "無")
 )
 
 

@@ -43,17 +43,13 @@ async def search(
     if not numbers:
         return []
     rows = await passages.read(table, numbers)
-    true = None if vector is None else cosines_to(np.stack([row.vector for row in rows]), vector)
+    nowhere = np.full(len(rows), np.nan)
+    cosines = nowhere if vector is None else cosines_to(np.stack([row.vector for row in rows]), vector)
     keywords = _column(matching, numbers)
     nearby = np.array([number in near for number in numbers])
-    scores = _fused(np.where(nearby, np.nan if true is None else true, np.nan), keywords, limit, alpha)
+    scores = _fused(np.where(nearby, cosines, nowhere), keywords, limit, alpha)
     shown = _best(scores, limit)
-    hits = _hits(
-        [rows[place] for place in shown.tolist()],
-        scores[shown],
-        true if true is None else true[shown],
-        keywords[shown],
-    )
+    hits = _hits([rows[place] for place in shown.tolist()], scores[shown], cosines[shown], keywords[shown])
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:limit]
 
 
@@ -114,8 +110,12 @@ def _best(scores: Scores, limit: int) -> NDArray[np.intp]:
     return np.flatnonzero(scores >= lowest)
 
 
-def _hits(rows: Sequence[Row], scores: Scores, cosines: Scores | None, keywords: Scores) -> Iterator[Hit]:
+def _hits(rows: Sequence[Row], scores: Scores, cosines: Scores, keywords: Scores) -> Iterator[Hit]:
     """The rows as hits. One found by keyword only carries its true cosine for rerankers to use."""
-    known = [None] * len(rows) if cosines is None else cosines.tolist()
-    for row, score, cosine, keyword in zip(rows, scores.tolist(), known, keywords.tolist(), strict=True):
-        yield Hit(row.chunk, score, cosine, None if keyword != keyword else keyword, row.vector)
+    for row, score, cosine, keyword in zip(rows, scores.tolist(), _known(cosines), _known(keywords), strict=True):
+        yield Hit(row.chunk, score, cosine, keyword, row.vector)
+
+
+def _known(scores: Scores) -> list[float | None]:
+    """The scores, None for NaN."""
+    return [None if score != score else score for score in scores.tolist()]
