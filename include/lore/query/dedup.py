@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from include.lore.query.sketches import MARK, earlier_alike
 from include.lore.query.visible import UNSEEN, web_address
@@ -21,12 +21,13 @@ EDITED_SHARE = 0.02
 
 _HIDDEN = UNSEEN | {code: " " for code in UNSEEN if chr(code).isspace()}
 """For `str.translate`: what nobody sees is no part of a word, and every kind of gap parts two of them."""
-_HIDES = re.compile(f"[{re.escape(''.join(map(chr, _HIDDEN)))}]")
-_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))
-"""What each byte of ASCII text counts as."""
+_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(128))
+_LETTERS += bytes(range(128, 256))
+"""What each byte of a text counts as; those of characters beyond ASCII are looked at afterwards."""
 _HIDDEN_BYTES = bytes(code for code in range(128) if code in _HIDDEN and not chr(code).isspace())
-# In Chinese and Japanese, which put no space between words, each character counts as one.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
+# Chinese and Japanese put no space between words: each character counts as one.
+_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _NEGATIONS = frozenset(
     ("not", "no", "never", "without", "cannot", "t", "nicht", "kein", "keine", "nie", "ohne", "不", "没", "未", "無")
 )
@@ -87,12 +88,22 @@ def _originals(hits: Sequence[Hit]) -> list[int]:
 
 def _parted(text: str) -> bytes:
     """The words of a text, in lower case, parted by spaces."""
-    if text.isascii():  # most is, and this takes a third of the time
-        return text.encode().translate(_LETTERS, _HIDDEN_BYTES)
-    if _HIDES.search(text):
-        text = text.translate(_HIDDEN)
-    words = _WORD.findall(text.lower())
-    return " ".join(word if word.isascii() or not _has_digit(word) else MARK + word for word in words).encode()
+    words = text.encode(errors="surrogatepass").translate(_LETTERS, _HIDDEN_BYTES)
+    return words if text.isascii() else _BEYOND_ASCII.sub(lambda found: _beyond_ascii(found[0]), words)
+
+
+@lru_cache(maxsize=4_096)
+def _beyond_ascii(run: bytes) -> bytes:
+    """What a run of characters beyond ASCII is in the words that it is in, or between."""
+    return "".join(map(_letter, run.decode(errors="surrogatepass").translate(_HIDDEN).lower())).encode()
+
+
+def _letter(character: str) -> str:
+    if _IDEOGRAPH.match(character):
+        return f" {character} "
+    if character.isdigit():
+        return MARK + character
+    return character if character.isalnum() else " "
 
 
 def _has_digit(word: str) -> bool:

@@ -29,7 +29,7 @@ MARK = "\x01"
 BATCH_BYTES, BATCH_TEXTS = 1 << 17, 1 << 8
 """So many are looked at together: a byte takes some 40 meanwhile, and a text 8,000."""
 PAIRS = 1 << 16
-"""So many texts are compared at a time; a pair takes some 200 bytes meanwhile."""
+"""So many pairs are compared at a time; each takes some 500 bytes meanwhile."""
 
 
 def earlier_alike(texts: Sequence[bytes], share: float, telling: Collection[str] = ()) -> list[list[int]]:
@@ -45,13 +45,10 @@ def earlier_alike(texts: Sequence[bytes], share: float, telling: Collection[str]
     if len(texts) < 2:
         return found
     parts = [_sketch(batch, telling) for batch in _batches(texts)]
-    sketches = _Sketches(*map(np.concatenate, zip(*parts, strict=True)))
-    order = np.argsort(sketches.telling, kind="stable")
-    sums = sketches.telling[order]
-    edges = np.concatenate([[0], np.flatnonzero(sums[1:] != sums[:-1]) + 1, [len(texts)]])
-    for number in np.flatnonzero(np.diff(edges) > 1).tolist():
-        for place, earlier in _pairs(sketches, order[edges[number] : edges[number + 1]], share):
-            found[place].append(earlier)
+    later, earlier = _pairs(_Sketches(*map(np.concatenate, zip(*parts, strict=True))), share)
+    order = np.lexsort((earlier, later))
+    for place, other in zip(later[order].tolist(), earlier[order].tolist(), strict=True):
+        found[place].append(other)
     return found
 
 
@@ -64,21 +61,37 @@ class _Sketches(NamedTuple):
     """All its words: 16 times 64 bits for each text."""
 
 
-def _pairs(sketches: _Sketches, group: Places, share: float) -> Iterator[tuple[int, int]]:
-    """The pairs (later, earlier) of a group that pass, by the earlier one for each."""
+def _pairs(sketches: _Sketches, share: float) -> tuple[Places, Places]:
+    """Which texts are alike by these numbers: the places of the later and of the earlier one of each pair.
+
+    Sorted by what tells and then by length, all that a text can be like among those after it stand next to it.
+    """
     import numpy as np
 
-    lengths, bits = sketches.lengths[group], sketches.bits[group]
-    step = max(1, PAIRS // len(group))
-    for start in range(0, len(group), step):
-        end = min(start + step, len(group))
-        allowed = share * (lengths[start:end, None] + lengths[:end])
-        alike = np.abs(lengths[start:end, None] - lengths[:end]) <= allowed
-        alike &= np.arange(end) < np.arange(start, end)[:, None]
-        later, earlier = np.nonzero(alike)
-        differing = np.bitwise_count(bits[start + later] ^ bits[earlier]).sum(axis=1, dtype=np.int64)
-        passed = differing <= allowed[later, earlier]
-        yield from zip(group[start + later[passed]].tolist(), group[earlier[passed]].tolist(), strict=True)
+    order = np.lexsort((sketches.lengths, sketches.telling))
+    lengths, telling, bits = sketches.lengths[order], sketches.telling[order], sketches.bits[order]
+    groups = np.concatenate([[0], np.cumsum(telling[1:] != telling[:-1])])
+    longest = (lengths * ((1 + share) / (1 - share))).astype(np.intp) + 1
+    apart = longest.max() + 1  # between two groups, so that no length of one reaches into the next
+    ends = np.searchsorted(groups * apart + lengths, groups * apart + longest, side="right")
+    counts = ends - np.arange(len(order)) - 1
+    totals = np.cumsum(counts)
+    found = []
+    start = done = 0
+    while start < len(order):
+        end = max(start + 1, int(np.searchsorted(totals, done + PAIRS, side="right")))
+        left = np.repeat(np.arange(start, end), counts[start:end])
+        firsts = np.repeat(totals[start:end] - counts[start:end] - done, counts[start:end])
+        right = left + 1 + np.arange(len(left)) - firsts
+        allowed = share * (lengths[left] + lengths[right])
+        near = lengths[right] - lengths[left] <= allowed
+        left, right = left[near], right[near]
+        differing = np.bitwise_count(bits[left] ^ bits[right]).sum(axis=1, dtype=np.int64)
+        alike = differing <= allowed[near]
+        found.append(np.sort([order[left[alike]], order[right[alike]]], axis=0))
+        start, done = end, int(totals[end - 1])
+    earlier, later = np.concatenate(found, axis=1)
+    return later, earlier
 
 
 def _batches(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
