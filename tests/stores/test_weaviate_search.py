@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from threading import Barrier, Event, Timer
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,15 +14,17 @@ import numpy as np
 import pytest
 from weaviate.classes.config import ConsistencyLevel
 from weaviate.classes.query import Filter, HybridFusion, MetadataQuery
+from weaviate.exceptions import WeaviateQueryError
 from weaviate.proto.v1 import base_pb2, search_get_pb2
 
 from include.lore.errors import ConfigurationError
 from include.lore.stores.schema import chunk_values, to_chunk
+from include.lore.stores.weaviate.passages import Passages
 from include.lore.stores.weaviate.rows import WINDOW
 from include.lore.stores.weaviate.schema import VECTOR_NAME
 from include.lore.stores.weaviate.search import QUERY_CHARACTERS, search
 from include.lore.stores.weaviate.words import index_words
-from include.lore.types import PUBLIC
+from include.lore.types import PUBLIC, Hit
 from tests.contracts.store import embed, make_entry
 from tests.servers.weaviate import Address, client_of
 from tests.stores.test_weaviate import open_at
@@ -32,9 +36,9 @@ VECTOR = np.array([0.6, 0.8], dtype=np.float32)
 
 @dataclass
 class Recorder:
-    """A collection that keeps the message it is asked with and gives a reply made beforehand."""
+    """A collection that keeps the messages it is asked with and finds, in every search, results made beforehand."""
 
-    reply: Any = field(default_factory=search_get_pb2.SearchReply)
+    results: Sequence[Any] = ()
     name: str = "LoreChunks"
     consistency_level: ConsistencyLevel | None = ConsistencyLevel.QUORUM
 
@@ -44,14 +48,33 @@ class Recorder:
 
     def _answer(self, request: Any) -> Any:
         self.asked.append(request)
-        return self.reply
+        results = self.results
+        if wanted := ids_read(request):
+            results = [found for found in results if found.metadata.id in wanted]
+        return search_get_pb2.SearchReply(results=results)
+
+    def search(
+        self, text: str = "word", vector: np.ndarray | None = VECTOR, limit: int = 10, alpha: float = 0.5, **others: Any
+    ) -> list[Hit]:
+        options: dict[str, Any] = {"sources": (), "audiences": (PUBLIC,), "passages": Passages()} | others
+        return search(self, text=text, vector=vector, limit=limit, alpha=alpha, **options)  # type: ignore[arg-type]
+
+    @property
+    def read(self) -> list[list[str]]:
+        """The ids of each reading."""
+        return [ids for request in self.asked if (ids := ids_read(request))]
+
+
+def ids_read(request: Any) -> list[str]:
+    """Which passages a message asks for; none where it is a search."""
+    where = request.filters
+    return list(where.value_text_array.values) if where.target.property == "_id" else []
 
 
 def asked(text: str, vector: np.ndarray | None, alpha: float, **changes: Any) -> Any:
     """The message that such a search sends."""
     recorder = Recorder()
-    options: dict[str, Any] = {"limit": 100, "sources": (), "audiences": (PUBLIC,)} | changes
-    assert search(recorder, text, vector, alpha=alpha, **options) == []
+    assert recorder.search(text, vector, alpha=alpha, **{"limit": 100, **changes}) == []
     (request,) = recorder.asked
     return request
 
@@ -92,8 +115,8 @@ def test_each_kind_of_search_is_one_message() -> None:
 
 def test_without_words_and_without_a_vector_nothing_is_asked() -> None:
     recorder = Recorder()
-    assert search(recorder, "of the", None, 10, 0.0, (), (PUBLIC,)) == []
-    assert search(recorder, "of the", VECTOR, 10, 0.0, (), (PUBLIC,)) == []
+    assert recorder.search("of the", None, alpha=0.0) == []
+    assert recorder.search("of the", alpha=0.0) == []
     assert recorder.asked == []
 
 
@@ -122,37 +145,138 @@ def test_the_title_weighs_as_much_as_is_set() -> None:
 
 def test_a_client_that_sends_in_another_way_is_named() -> None:
     with pytest.raises(ConfigurationError, match=r"weaviate-client \d.*requirements\.txt"):
-        search(SimpleNamespace(name="LoreChunks", consistency_level=None), "word", VECTOR, 10, 0.5, (), (PUBLIC,))
+        Recorder.search(SimpleNamespace(name="LoreChunks", consistency_level=None))  # type: ignore[arg-type]
 
 
 # ----------------------------------------------------------------------------------------------------- what comes back
 
 
 def test_hits_of_one_score_are_in_the_order_of_their_ids() -> None:
-    reply = search_get_pb2.SearchReply(results=[result(name, score) for name, score in (("b", 1), ("c", 2), ("a", 1))])
-    hits = search(Recorder(reply), "word", VECTOR, 10, 0.5, (), (PUBLIC,))
+    hits = Recorder([result(name, score) for name, score in (("b", 1), ("c", 2), ("a", 1))]).search()
     assert [(hit.chunk.id, hit.score) for hit in hits] == [("c", 2.0), ("a", 1.0), ("b", 1.0)]
 
 
 def test_a_chunk_whose_audience_only_looks_the_same_is_left_out() -> None:
-    reply = search_get_pb2.SearchReply(
-        results=[result("a", 1, audiences=["staff "]), result("b", 1, audiences=["staff"])]
-    )
-    hits = search(Recorder(reply), "word", VECTOR, 10, 0.5, (), ("staff",))
-    assert [hit.chunk.id for hit in hits] == ["b"]
+    recorder = Recorder([result("a", 1, audiences=["staff "]), result("b", 1, audiences=["staff"])])
+    assert [hit.chunk.id for hit in recorder.search(audiences=("staff",))] == ["b"]
 
 
 def test_a_hit_has_the_scores_that_were_computed() -> None:
     explained = "Hybrid (Result Set keyword,bm25) Document x: original score 6.25, normalized score: 0.5"
     both, near = result("both", 0.75, explained), result("near", 0.5, "Hybrid (Result Set vector,hybridVector) ...")
-    hits = search(Recorder(search_get_pb2.SearchReply(results=[both, near])), "word", VECTOR, 10, 0.5, (), (PUBLIC,))
+    hits = Recorder([both, near]).search()
     assert [(hit.score, hit.keyword_score) for hit in hits] == [(0.75, 6.25), (0.5, None)]
     assert [hit.vector_score for hit in hits] == pytest.approx([0.96, 0.96])
     assert [type(score) for hit in hits for score in (hit.score, hit.vector_score)] == [float] * 4
-    (hit,) = search(Recorder(search_get_pb2.SearchReply(results=[both])), "word", None, 10, 0.0, (), (PUBLIC,))
+    (hit,) = Recorder([both]).search(vector=None, alpha=0.0)
     assert (hit.score, hit.keyword_score, hit.vector_score) == (0.75, 0.75, None)
     assert hit.vector is not None
     assert hit.vector.tolist() == pytest.approx([0.8, 0.6])
+
+
+# --------------------------------------------------------------------------------------------------- what is read when
+
+
+def test_a_search_asks_for_ids_and_then_for_the_passages() -> None:
+    recorder = Recorder([result("a", 2), result("b", 1)])
+    recorder.search()
+    ranking, reading = recorder.asked
+    assert not ranking.properties.non_ref_properties
+    assert not ranking.metadata.vectors
+    assert ids_read(reading) == ["a", "b"]
+    assert reading.limit == 2
+    assert reading.properties.non_ref_properties == ["payload"]
+    assert reading.metadata.vectors == [VECTOR_NAME]
+    assert reading.consistency_level == base_pb2.CONSISTENCY_LEVEL_QUORUM
+
+
+def test_searches_side_by_side_read_what_they_have_in_common_once() -> None:
+    shared, meeting = Passages(), Barrier(2, timeout=10)
+
+    class Both(Recorder):
+        def _answer(self, request: Any) -> Any:
+            if not ids_read(request):
+                meeting.wait()  # both have begun before either has ranked
+            return super()._answer(request)
+
+    one, other = Both([result(name, 1) for name in "abc"]), Both([result(name, 1) for name in "bcd"])
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda recorder: recorder.search(passages=shared), (one, other)))
+    assert [[hit.chunk.id for hit in hits] for hits in found] == [["a", "b", "c"], ["b", "c", "d"]]
+    assert sorted(name for ids in one.read + other.read for name in ids) == ["a", "b", "c", "d"]
+
+
+def test_what_is_read_is_not_kept_for_a_later_search() -> None:
+    recorder, shared = Recorder([result("a", 1)]), Passages()
+    recorder.search(passages=shared)
+    recorder.results = [result("a", 1, audiences=["staff"])]
+    assert recorder.search(passages=shared) == []
+    assert recorder.read == [["a"], ["a"]]
+
+
+def test_what_another_search_fails_to_read_is_read_again() -> None:
+    shared, waiting, failing = Passages(), Event(), Event()
+
+    class Failing(Recorder):
+        def _answer(self, request: Any) -> Any:
+            if ids_read(request):
+                failing.set()
+                assert waiting.wait(10)
+                raise WeaviateQueryError("the connection was cut", "GRPC search")
+            return super()._answer(request)
+
+    class Waiting(Recorder):
+        def _answer(self, request: Any) -> Any:
+            if not ids_read(request):
+                assert failing.wait(10)  # the other one has taken on "a"
+                Timer(0.05, waiting.set).start()
+            return super()._answer(request)
+
+    failed, read = Failing([result("a", 1)]), Waiting([result("a", 1), result("b", 1)])
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(recorder.search, passages=shared) for recorder in (failed, read)]
+        with pytest.raises(WeaviateQueryError):
+            futures[0].result(10)
+        assert [hit.chunk.id for hit in futures[1].result(10)] == ["a", "b"]
+    assert read.read == [["b"], ["a"]]
+
+
+class Removing(Recorder):
+    """A collection from which passages vanish after they were ranked: `rankings` are what each search finds."""
+
+    rankings: Sequence[str] = ()
+    there = ""
+
+    def _answer(self, request: Any) -> Any:
+        searches = len(self.asked) - len(self.read)
+        self.results = [result(name, 1) for name in (self.there if ids_read(request) else self.rankings[searches])]
+        return super()._answer(request)
+
+
+def test_what_is_removed_after_the_ranking_makes_room_for_others() -> None:
+    recorder = Removing()
+    recorder.rankings, recorder.there = ["ab", "ac"], "ac"
+    assert [hit.chunk.id for hit in recorder.search()] == ["a", "c"]
+    assert recorder.read == [["a", "b"], ["c"]]
+
+
+def test_a_search_ends_when_passages_go_on_being_removed() -> None:
+    recorder = Removing()
+    recorder.rankings, recorder.there = ["ab", "ac"], "a"
+    assert [hit.chunk.id for hit in recorder.search()] == ["a"]
+
+
+def test_replies_that_are_too_large_are_asked_for_in_pieces() -> None:
+    class Small(Recorder):
+        def _answer(self, request: Any) -> Any:
+            if len(ids_read(request)) > 2:
+                self.asked.append(request)
+                raise WeaviateQueryError("Received message larger than max (6 vs. 4)", "GRPC search")
+            return super()._answer(request)
+
+    recorder = Small([result(name, 1) for name in "abcde"])
+    assert [hit.chunk.id for hit in recorder.search()] == list("abcde")
+    assert recorder.read == [list("abcde"), ["a", "b", "c"], ["a", "b"], ["c"], ["d", "e"]]
 
 
 def result(name: str, score: float, explained: str = "", audiences: Sequence[str] = (PUBLIC,)) -> Any:
@@ -161,6 +285,7 @@ def result(name: str, score: float, explained: str = "", audiences: Sequence[str
     found = search_get_pb2.SearchResult()
     payload = chunk_values(replace(chunk, id=name))["payload"]
     found.properties.non_ref_props.fields["payload"].text_value = payload
+    found.metadata.id = name
     found.metadata.score, found.metadata.explain_score = score, explained
     vector = np.array([0.8, 0.6], dtype=np.float32).tobytes()
     found.metadata.vectors.add(name=VECTOR_NAME, vector_bytes=vector)

@@ -10,34 +10,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from include.lore.errors import ConfigurationError
-from include.lore.stores.schema import to_chunk
 from include.lore.stores.weaviate.schema import VECTOR_NAME
 
 if TYPE_CHECKING:
     from include.lore.stores.weaviate.collections import Collection
-    from include.lore.types import Chunk, Matrix, Vector
+    from include.lore.types import Vector
 
 Message: TypeAlias = Any
 """A protobuf message; its class is chosen at import by the protobuf that is installed."""
-PASSAGES_KEPT = 1_024
-"""Passages that were decoded lately, some 5 MB: wordings find half of theirs in common, and questions the good ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The chunks of a reply in its order, with a row of `vectors` for each.
+class Ranked:
+    """The ids of what a search finds, best first.
 
     `scores` are 0 where the search gives none, and `explanations` "" where none was asked for.
     """
 
-    chunks: list[Chunk]
-    vectors: Matrix
+    ids: list[str]
     scores: list[float]
     explanations: list[str]
+
+
+class Content(NamedTuple):
+    """What an object holds; the vector is little-endian float32."""
+
+    id: str
+    payload: str
+    vector_bytes: bytes
 
 
 def one_of(name: str, values: Iterable[str]) -> Message:
@@ -60,22 +63,22 @@ def all_of(conditions: Sequence[Message]) -> Message:
     return base_pb2.Filters(operator=base_pb2.Filters.OPERATOR_AND, filters=conditions)
 
 
-def by_keyword(chunks: Collection, words: str, fields: Sequence[str], limit: int, where: Message) -> Found:
+def by_keyword(chunks: Collection, words: str, fields: Sequence[str], limit: int, where: Message) -> Ranked:
     """The best chunks by BM25 over these fields."""
     from weaviate.proto.v1 import base_search_pb2
 
     search = base_search_pb2.BM25(query=words, properties=fields)
-    return _send(chunks, limit, where, bm25_search=search)
+    return _rank(chunks, limit, where, bm25_search=search)
 
 
-def by_vector(chunks: Collection, vector: Vector, limit: int, where: Message) -> Found:
+def by_vector(chunks: Collection, vector: Vector, limit: int, where: Message) -> Ranked:
     """The chunks nearest to the vector, without scores."""
-    return _send(chunks, limit, where, near_vector=_near(vector))
+    return _rank(chunks, limit, where, near_vector=_near(vector))
 
 
 def by_both(
     chunks: Collection, words: str, fields: Sequence[str], vector: Vector, alpha: float, limit: int, where: Message
-) -> Found:
+) -> Ranked:
     """The best chunks by both, fused by relative score, with the server's explanation of each score."""
     from weaviate.proto.v1 import base_search_pb2
 
@@ -87,7 +90,7 @@ def by_both(
         alpha=alpha,
         fusion_type=base_search_pb2.Hybrid.FUSION_TYPE_RELATIVE_SCORE,
     )
-    return _send(chunks, limit, where, explain=True, hybrid_search=search)
+    return _rank(chunks, limit, where, explain=True, hybrid_search=search)
 
 
 def _near(vector: Vector) -> Message:
@@ -108,7 +111,36 @@ def _targets() -> Message:
     return base_search_pb2.Targets(target_vectors=[VECTOR_NAME])
 
 
-def _send(chunks: Collection, limit: int, where: Message, *, explain: bool = False, **search: Message) -> Found:
+def contents(chunks: Collection, ids: Sequence[str]) -> list[Content]:
+    """What the objects of these ids hold, but for those that are not there, in no particular order."""
+    from weaviate.proto.v1 import search_get_pb2
+
+    properties = search_get_pb2.PropertiesRequest(non_ref_properties=["payload"])
+    metadata = search_get_pb2.MetadataRequest(uuid=True, vectors=[VECTOR_NAME])
+    found = []
+    for result in _send(chunks, len(ids), one_of("_id", ids), properties=properties, metadata=metadata):
+        held = result.metadata
+        payload = result.properties.non_ref_props.fields["payload"].text_value
+        found.append(Content(held.id, payload, held.vectors[0].vector_bytes))
+    return found
+
+
+def _rank(chunks: Collection, limit: int, where: Message, *, explain: bool = False, **search: Message) -> Ranked:
+    """Ask for ids and scores alone: to give anything else the server would decode all of an object for each ranking."""
+    from weaviate.proto.v1 import search_get_pb2
+
+    nothing = search_get_pb2.PropertiesRequest()
+    metadata = search_get_pb2.MetadataRequest(uuid=True, score=True, explain_score=explain)
+    ranked = Ranked([], [], [])
+    for result in _send(chunks, limit, where, properties=nothing, metadata=metadata, **search):
+        held = result.metadata
+        ranked.ids.append(held.id)
+        ranked.scores.append(held.score)
+        ranked.explanations.append(held.explain_score)
+    return ranked
+
+
+def _send(chunks: Collection, limit: int, where: Message, **asked: Message) -> Sequence[Message]:
     from weaviate.proto.v1 import search_get_pb2
 
     level = chunks.consistency_level
@@ -117,14 +149,13 @@ def _send(chunks: Collection, limit: int, where: Message, *, explain: bool = Fal
         consistency_level=None if level is None else f"CONSISTENCY_LEVEL_{level.value}",
         limit=limit,
         filters=where,
-        properties=search_get_pb2.PropertiesRequest(non_ref_properties=["payload"]),
-        metadata=search_get_pb2.MetadataRequest(score=True, explain_score=explain, vectors=[VECTOR_NAME]),
         uses_123_api=True,  # the shapes that replies have had since these versions, as the client asks for them
         uses_125_api=True,
         uses_127_api=True,
-        **search,
+        **asked,
     )
-    return _found(_caller(chunks)(request).results)
+    results: Sequence[Message] = _caller(chunks)(request).results
+    return results
 
 
 def _caller(chunks: Collection) -> Any:
@@ -138,22 +169,3 @@ def _caller(chunks: Collection) -> Any:
             f"weaviate-client {weaviate.__version__} sends searches in another way than the one Lore was made for.",
             remedy="Install the version of weaviate-client that requirements.txt names.",
         ) from None
-
-
-@lru_cache(maxsize=PASSAGES_KEPT)
-def _chunk(payload: str) -> Chunk:
-    return to_chunk(payload)
-
-
-def _found(results: Sequence[Message]) -> Found:
-    import numpy as np
-
-    chunks, scores, explanations, vectors = [], [], [], []
-    for result in results:
-        fields, metadata = result.properties.non_ref_props.fields, result.metadata
-        chunks.append(_chunk(fields["payload"].text_value))
-        scores.append(metadata.score)
-        explanations.append(metadata.explain_score)
-        vectors.append(metadata.vectors[0].vector_bytes)
-    matrix = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1) if vectors else np.empty((0, 0))
-    return Found(chunks, matrix.astype(np.float32, copy=False), scores, explanations)

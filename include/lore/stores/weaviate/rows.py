@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from include.lore.errors import StoreError
@@ -15,6 +15,9 @@ from include.lore.stores.weaviate.schema import VECTOR_NAME
 if TYPE_CHECKING:
     from include.lore.stores.weaviate.collections import Collection
     from include.lore.types import Vector
+
+Id = TypeVar("Id")
+Found = TypeVar("Found")
 
 BATCH_BYTES = 4_000_000
 BATCH_OBJECTS = 500
@@ -92,18 +95,28 @@ def at_once(collection: Collection, properties: Sequence[str], where: Any) -> Se
 
 
 def by_ids(collection: Collection, ids: Sequence[UUID], properties: Sequence[str]) -> Iterator[Any]:
-    """Yield the objects of those ids that are there; fewer are asked for at once where they are large."""
+    """Yield the objects of those ids that are there."""
     from weaviate.classes.query import Filter
+
+    def ask(piece: Sequence[UUID]) -> Sequence[Any]:
+        where = Filter.by_id().contains_any(list(piece))
+        found: Sequence[Any] = collection.query.fetch_objects(
+            filters=where, limit=len(piece), return_properties=list(properties)
+        ).objects
+        return found
+
+    return in_pieces(ids, ask)
+
+
+def in_pieces(ids: Sequence[Id], ask: Callable[[Sequence[Id]], Sequence[Found]]) -> Iterator[Found]:
+    """Yield what is there of the ids; `ask` is called with fewer of them where what it asks for is large."""
     from weaviate.exceptions import WeaviateQueryError
 
     pieces = list(slices(ids, IDS_IN_A_CONDITION))
     while pieces:
         piece = pieces.pop(0)
-        where = Filter.by_id().contains_any(list(piece))
         try:
-            found = collection.query.fetch_objects(
-                filters=where, limit=len(piece), return_properties=list(properties)
-            ).objects
+            found = ask(piece)
         except WeaviateQueryError as error:
             if TOO_LARGE not in str(error) or len(piece) == 1:
                 raise

@@ -21,6 +21,7 @@ from include.lore.stores.weaviate import read as weaviate_read
 from include.lore.stores.weaviate.collections import Collections, WeaviateIndex
 from include.lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
 from include.lore.stores.weaviate.make import make_index
+from include.lore.stores.weaviate.passages import Passages
 from include.lore.stores.weaviate.records import SOURCE
 from include.lore.stores.weaviate.rows import Refused, by_ids, report
 from include.lore.stores.weaviate.schema import (
@@ -72,6 +73,7 @@ class WeaviateStore:
         self._recipe = recipe
         self._number = number
         self._pinned: Collections | None = None
+        self._passages: Passages | None = None
         self._shape = shape.chosen_by(recipe)
         self._title_weight = title_weight
         if isinstance(server, WeaviateIndex):
@@ -112,7 +114,7 @@ class WeaviateStore:
 
     def snapshot(self) -> WeaviateStore:
         """See `Index.snapshot`. It asks which version is live, and now and then what is recorded of it; what is then
-        searched through it asks nothing more.
+        searched through it asks nothing more, and reads once what several searches find that run side by side.
         """
         if self._pinned is not None:
             return self
@@ -125,7 +127,7 @@ class WeaviateStore:
                 version = self._version(self._index.held())
             collections = self._index.collections(version)
         held = copy(self)
-        held._number, held._pinned = version.number, collections
+        held._number, held._pinned, held._passages = version.number, collections, Passages()
         return held
 
     def version(self) -> int | None:
@@ -153,8 +155,8 @@ class WeaviateStore:
             held = self._read()
             if held is None:
                 return []
-            weight = self._title_weight
-            return search(held.chunks, text, vector, limit, alpha, sources, audiences, title_weight=weight)
+            passages, weight = self._passages or Passages(), self._title_weight
+            return search(held.chunks, passages, text, vector, limit, alpha, sources, audiences, title_weight=weight)
 
     def document(self, document_id: str) -> Document | None:
         """See `Index.document`."""
