@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from include.lore.doctor import Finding, check_weaviate, guarded
 from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
 from include.lore.settings import Settings
+from include.lore.stores.weaviate import read, rows
 from include.lore.stores.weaviate.connection import WeaviateServer
 from include.lore.stores.weaviate.rows import Row, insert
 from include.lore.stores.weaviate.schema import Shape
@@ -188,6 +189,25 @@ def test_a_document_may_have_more_chunks_than_one_query_gives(weaviate_index: Ad
     assert store.count() == Counts(2, 10_046, 10_046)
     assert store.delete("fake", ["fake:large"]) == 1
     held(store, [small])
+
+
+@pytest.mark.parametrize("most", [4, 100], ids=["at the limit", "larger than the server says"])
+def test_a_source_may_have_more_documents_than_one_query_gives(
+    weaviate_index: Address, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    store = open_at(weaviate_index)
+    store.replace([make_entry(f"d{number}", [f"passage {number}"]) for number in range(4)])
+    store.replace([make_entry("other", ["passage"], source_id="fake ")])  # the server takes this for the same source
+    if most == 4:
+        for module in (read, rows):
+            monkeypatch.setattr(module, "WINDOW", most)
+    else:
+        monkeypatch.setattr(rows, "at_once", lambda *_: None)  # what one query does not give
+    names = {f"fake:d{number}" for number in range(4)}
+    assert set(store.kept("fake")) == set(store.fingerprints("fake")) == names
+    assert {document.id for document in store.documents("fake")} == names
+    assert {outline.id for outline in store.outlines("fake")} == names
+    assert store.kept("fake ") == {"fake :other": "1"}
 
 
 def test_a_document_that_the_server_does_not_take_is_named_and_the_others_are_stored(weaviate_index: Address) -> None:

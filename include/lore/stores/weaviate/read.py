@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from include.lore.stores.schema import clean, slices
-from include.lore.stores.weaviate.rows import IDS_IN_A_CONDITION, PAGE, at_once, by_ids, equal, read
+from include.lore.stores.weaviate.rows import IDS_IN_A_CONDITION, PAGE, WINDOW, at_once, by_ids, equal, read, sifted
 from include.lore.stores.weaviate.schema import VECTOR_NAME, key_of
 from include.lore.types import Counts
 
@@ -48,8 +48,14 @@ def source_rows(collection: Collection, source_id: str | None, properties: Seque
     if source_id is None:
         return iter(collection.iterator(return_properties=list(properties), cache_size=PAGE))
     wanted = clean(source_id)
-    rows = read(collection, properties, equal("source_id", [wanted]), lambda row: row["source_id"] == wanted)
-    return (row for row in rows if row.properties["source_id"] == wanted)
+    where = equal("source_id", [wanted])
+
+    def belongs(row: Mapping[str, Any]) -> bool:
+        return bool(row["source_id"] == wanted)
+
+    if (collection.aggregate.over_all(filters=where, total_count=True).total_count or 0) >= WINDOW:
+        return sifted(collection, properties, belongs)  # a query would give that many, for nothing
+    return (row for row in read(collection, properties, where, belongs) if belongs(row.properties))
 
 
 def chunk_rows(held: Collections, document_ids: Sequence[str], properties: Sequence[str]) -> Iterator[Any]:

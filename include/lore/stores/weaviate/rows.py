@@ -67,15 +67,19 @@ def equal(name: str, values: Iterable[str]) -> Any:
 def read(
     collection: Collection, properties: Sequence[str], where: Any, belongs: Callable[[Mapping[str, Any]], bool]
 ) -> Iterator[Any]:
-    """Yield every object that fits `where`, which must say the same as `belongs` does of the properties.
+    """Every object that fits `where`, which must say the same as `belongs` does of the properties.
 
     A query gives no more than the server's limit, and the cursor that knows no limit takes no condition: what is larger
     than one query is read by the cursor and sifted here.
     """
     rows = at_once(collection, properties, where)
-    if rows is not None:
-        yield from rows
-        return
+    return iter(rows) if rows is not None else sifted(collection, properties, belongs)
+
+
+def sifted(
+    collection: Collection, properties: Sequence[str], belongs: Callable[[Mapping[str, Any]], bool]
+) -> Iterator[Any]:
+    """Yield every object that belongs, out of all that there are."""
     for row in collection.iterator(return_properties=list(properties), cache_size=PAGE):
         if belongs(row.properties):
             yield row
