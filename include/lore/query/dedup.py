@@ -25,6 +25,9 @@ _LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() or code == ord("_
 _LETTERS += bytes(range(128, 256))
 """What each byte of a text counts as; those of characters beyond ASCII are looked at afterwards."""
 _HIDDEN_BYTES = bytes(code for code in range(128) if code in _HIDDEN and not chr(code).isspace())
+SHORT_RUN = 64
+"""Bytes. Of runs as long as a word it is remembered what they are; of longer ones, as in Chinese, hardly any is met
+twice."""
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 # Chinese and Japanese put no space between words: each character counts as one.
 _IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -87,23 +90,34 @@ def _originals(hits: Sequence[Hit]) -> list[int]:
 
 
 def _parted(text: str) -> bytes:
-    """The words of a text, in lower case, parted by spaces."""
+    """The words of a text, without what is capital or small in them, parted by spaces."""
     words = text.encode(errors="surrogatepass").translate(_LETTERS, _HIDDEN_BYTES)
-    return words if text.isascii() else _BEYOND_ASCII.sub(lambda found: _beyond_ascii(found[0]), words)
+    return words if text.isascii() else _BEYOND_ASCII.sub(_beyond_ascii, words)
 
 
-@lru_cache(maxsize=4_096)
-def _beyond_ascii(run: bytes) -> bytes:
+def _beyond_ascii(found: re.Match[bytes]) -> bytes:
     """What a run of characters beyond ASCII is in the words that it is in, or between."""
-    return "".join(map(_letter, run.decode(errors="surrogatepass").translate(_HIDDEN).lower())).encode()
+    run = found[0]
+    return _letters(run) if len(run) > SHORT_RUN else _letters_of_short(run)
 
 
+def _letters(run: bytes) -> bytes:
+    return "".join(map(_letter, run.decode(errors="surrogatepass"))).encode()
+
+
+_letters_of_short = lru_cache(maxsize=4_096)(_letters)
+
+
+@lru_cache(maxsize=16_384)
 def _letter(character: str) -> str:
+    """What a character is in a word, whatever stands next to it: that of a Greek sigma would change its lower case."""
+    if ord(character) in _HIDDEN:
+        return _HIDDEN[ord(character)] or ""
     if _IDEOGRAPH.match(character):
         return f" {character} "
     if character.isdigit():
         return MARK + character
-    return character if character.isalnum() else " "
+    return "".join(letter if letter.isalnum() else " " for letter in character.casefold())
 
 
 def _has_digit(word: str) -> bool:
