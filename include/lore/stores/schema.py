@@ -46,6 +46,9 @@ MARK_INDEXES = {"id": "many"}
 
 ROWS_AT_ONCE = 1024
 
+ERROR_CHARACTERS = 200
+MAKE_ANEW = "Run `lore index build`: it makes the passages anew from the kept documents."
+
 CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 Item = TypeVar("Item")
@@ -164,8 +167,12 @@ def _payload(chunk: Chunk) -> str:
 
 
 def to_chunk(payload: str) -> Chunk:
-    """The chunk that `chunk_values` wrote into the payload."""
-    return _decoder().decode(payload)
+    """The chunk that `chunk_values` wrote into the payload. Raises StoreError for a payload that is something else."""
+    try:
+        return _decoder().decode(payload)
+    except (TypeError, ValueError) as error:
+        why = " ".join(str(error).split())[:ERROR_CHARACTERS]
+        raise StoreError(f"The index holds a passage that Lore did not write: {why}.", remedy=MAKE_ANEW) from error
 
 
 @cache

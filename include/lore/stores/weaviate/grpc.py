@@ -36,7 +36,7 @@ class Ranked:
 
 
 class Content(NamedTuple):
-    """What an object holds; the vector is little-endian float32."""
+    """What an object holds; the vector is little-endian float32, and empty where there is none."""
 
     id: str
     payload: str
@@ -121,7 +121,7 @@ def contents(chunks: Collection, ids: Sequence[str]) -> list[Content]:
     for result in _send(chunks, len(ids), one_of("_id", ids), properties=properties, metadata=metadata):
         held = result.metadata
         payload = result.properties.non_ref_props.fields["payload"].text_value
-        found.append(Content(held.id, payload, held.vectors[0].vector_bytes))
+        found.append(Content(held.id, payload, held.vectors[0].vector_bytes if held.vectors else b""))
     return found
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Event, Lock
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from include.lore.stores.schema import to_chunk
@@ -18,8 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Passage", "Passages"]
 
-RANKINGS = 2
+RANKINGS = 4
 """How often a search ranks at most, when passages that it found were removed before they were read."""
+SHARED_SECONDS = 1.0
+"""Searches that begin within this time share what they read. Others do not, or else, where searches never cease to
+overlap, what was read would become ever more and ever older."""
+WAIT_SECONDS = 2.0
+"""How long a search waits for what others read; what is late then it reads by itself."""
 
 
 class Passage(NamedTuple):
@@ -33,76 +40,110 @@ class Passages:
     """Reads what searches in one collection find, which may run side by side.
 
     The wordings of a question find most of their passages in common, and reading a passage costs the server and us more
-    than ranking it does. So each is read by the search that has ranked it first, and the others wait for it.
+    than ranking it does. So each is read by the search that has ranked it first, and the others wait for it. `clock` is
+    in seconds and never goes back; a search waits at most `wait` seconds for others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Callable[[], float] = monotonic, wait: float = WAIT_SECONDS) -> None:
+        self._clock = clock
+        self._wait = wait
         self._lock = Lock()
-        self._searches = 0
-        self._readings: dict[str, _Reading] = {}
+        self._group = _Group(clock())
 
-    def find(self, chunks: Collection, rank: Callable[[], Ranked]) -> tuple[Ranked, dict[str, Passage]]:
-        """What `rank` finds, and the passages of these ids; one that was written anew meanwhile is as it is now.
+    def find(
+        self, chunks: Collection, rank: Callable[[], Ranked], audiences: Iterable[str]
+    ) -> tuple[Ranked, dict[str, Passage]]:
+        """What `rank` finds, and those of these passages that one of the audiences may see, as they are now.
 
-        When one was removed after the ranking, for others that came in its place, all is ranked once more; one that is
-        removed even then is left out. Raises what `rank` and the client raise.
+        When one was removed or hidden after the ranking, for others that came in its place, all is ranked once more;
+        what is missing even after the last ranking is left out. Raises what `rank` and the client raise, and StoreError
+        for a passage that is none.
         """
-        with self._overlapping():
+        allowed = set(audiences)
+        missing: list[str] = []
+        with self._grouped() as readings:
             for _ in range(RANKINGS):
-                ranked = rank()
-                found = self._read(chunks, ranked.ids)
-                if len(found) == len(ranked.ids):
+                ranked, before = rank(), missing
+                found = self._read(readings, chunks, ranked.ids)
+                seen = {name: one for name, one in found.items() if not allowed.isdisjoint(one.chunk.audiences)}
+                missing = [name for name in ranked.ids if name not in seen]
+                if missing in ([], before):  # twice the same: the server's filter only knows no better
                     break
-        return ranked, found
+                self._forget(readings, missing)
+        return ranked, seen
 
     @contextmanager
-    def _overlapping(self) -> Iterator[None]:
-        """Passages are kept for as long as searches overlap."""
+    def _grouped(self) -> Iterator[dict[str, _Reading]]:
+        """What the searches have read that began with this one, kept until the last of them ends."""
         with self._lock:
-            self._searches += 1
+            now = self._clock()
+            if not self._group.searches or now - self._group.began >= SHARED_SECONDS:
+                self._group = _Group(now)
+            group = self._group
+            group.searches += 1
         try:
-            yield
+            yield group.readings
         finally:
             with self._lock:
-                self._searches -= 1
-                if not self._searches:
-                    self._readings.clear()
+                group.searches -= 1
+                if not group.searches:
+                    group.readings.clear()
 
-    def _read(self, chunks: Collection, ids: Sequence[str]) -> dict[str, Passage]:
-        """The passages of these ids that are there. What another search fails to read is read here."""
+    def _read(self, readings: dict[str, _Reading], chunks: Collection, ids: Sequence[str]) -> dict[str, Passage]:
+        """The passages of these ids that are there. What another search fails to read, or reads late, is read here."""
+        own = _Reading()
+        with self._lock:
+            wanted = {name: readings.setdefault(name, own) for name in ids}
+        self._make(own, readings, chunks, [name for name, reading in wanted.items() if reading is own])
+        self._await(wanted.values())
         found: dict[str, Passage] = {}
-        wanted = ids
-        while wanted:
-            own = _Reading()
-            with self._lock:
-                readings = {name: self._readings.setdefault(name, own) for name in wanted}
-            self._make(own, chunks, [name for name, reading in readings.items() if reading is own])
-            for reading in set(readings.values()):
-                reading.done.wait()
-                found |= reading.found
-            wanted = [name for name, reading in readings.items() if reading.failed]
-        return {name: found[name] for name in ids if name in found}
+        lacking = []
+        for name, reading in wanted.items():
+            if not reading.ended:
+                lacking.append(name)
+            elif name in reading.found:
+                found[name] = reading.found[name]
+        return found | _contents(chunks, lacking)  # by itself: to wait again could go on for as long as others fail
 
-    def _make(self, reading: _Reading, chunks: Collection, ids: Sequence[str]) -> None:
+    def _forget(self, readings: dict[str, _Reading], ids: Sequence[str]) -> None:
+        """Read these anew when they are wanted again."""
+        with self._lock:
+            for name in ids:
+                readings.pop(name, None)
+
+    def _await(self, readings: Iterable[_Reading]) -> None:
+        until = monotonic() + self._wait
+        for reading in set(readings):
+            reading.done.wait(max(0.0, until - monotonic()))
+
+    def _make(self, own: _Reading, readings: dict[str, _Reading], chunks: Collection, ids: Sequence[str]) -> None:
         """Read what this search is the first to want; what is not found is nobody's afterwards."""
         try:
-            for content in in_pieces(ids, partial(contents, chunks)):
-                reading.found[content.id] = Passage(to_chunk(content.payload), content.vector_bytes)
-        except BaseException:
-            reading.failed = True
-            raise
+            own.found = _contents(chunks, ids)
+            own.ended = True
         finally:
-            with self._lock:
-                for name in ids:
-                    if reading.failed or name not in reading.found:
-                        del self._readings[name]
-            reading.done.set()
+            self._forget(readings, [name for name in ids if name not in own.found])
+            own.done.set()
 
 
+def _contents(chunks: Collection, ids: Sequence[str]) -> dict[str, Passage]:
+    rows = in_pieces(ids, partial(contents, chunks))
+    return {row.id: Passage(to_chunk(row.payload), row.vector_bytes) for row in rows}
+
+
+@dataclass(eq=False, slots=True)
 class _Reading:
-    """Passages that one search reads, for all that want them."""
+    """Passages that one search reads, for all that want them; when it is `done`, it has `ended` or failed."""
 
-    def __init__(self) -> None:
-        self.done = Event()
-        self.failed = False
-        self.found: dict[str, Passage] = {}
+    done: Event = field(default_factory=Event)
+    ended: bool = False
+    found: dict[str, Passage] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Searches that began at about the same time, how many of them still run, and what they have read, by its id."""
+
+    began: float
+    searches: int = 0
+    readings: dict[str, _Reading] = field(default_factory=dict)

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from include.lore.errors import StoreError
 from include.lore.stores.checks import QUERY_CHARACTERS
 from include.lore.stores.fusion import cosines_to, relative
-from include.lore.stores.schema import clean
+from include.lore.stores.schema import MAKE_ANEW, clean
 from include.lore.stores.weaviate.grpc import Message, Ranked, all_of, by_both, by_keyword, by_vector, one_of
 from include.lore.stores.weaviate.passages import Passage, Passages
 from include.lore.stores.weaviate.rows import WINDOW
@@ -21,7 +22,7 @@ from include.lore.types import Hit
 
 if TYPE_CHECKING:
     from include.lore.stores.weaviate.collections import Collection
-    from include.lore.types import Vector
+    from include.lore.types import Matrix, Vector
 
 KEYWORD_SCORE = re.compile(r"Result Set keyword\S*\) Document \S+ original score ([-+.\deE]+)")
 """Where the server's explanation of a fused score names the BM25 score."""
@@ -51,10 +52,8 @@ def search(
         rank = partial(by_vector, chunks, vector, limit, where)
     else:
         return []
-    hits = _hits(*passages.find(chunks, rank), vector, alpha, keyword=bool(words))
-    allowed = set(audiences)  # Weaviate's filter ignores white space at the ends of a word
-    seen = (hit for hit in hits if not allowed.isdisjoint(hit.chunk.audiences))
-    return sorted(seen, key=lambda hit: (-hit.score, hit.chunk.id))
+    hits = _hits(*passages.find(chunks, rank, audiences), vector, alpha, keyword=bool(words))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
 
 
 def _visible(sources: Sequence[str], audiences: Sequence[str]) -> Message:
@@ -67,14 +66,12 @@ def _hits(
     ranked: Ranked, passages: Mapping[str, Passage], vector: Vector | None, alpha: float, *, keyword: bool
 ) -> list[Hit]:
     """What was found and read as hits. Scores are the server's; without keywords they come from the cosines."""
-    import numpy as np
-
     columns = zip(ranked.ids, ranked.scores, ranked.explanations, strict=True)
     rows = [(*passages[name], *scored) for name, *scored in columns if name in passages]
     if not rows:
         return []
     chunks, vectors, scores, explanations = zip(*rows, strict=True)
-    matrix = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(rows), -1).astype(np.float32, copy=False)
+    matrix = _matrix(vectors, None if vector is None else len(vector))
     nothing: list[float | None] = [None] * len(rows)
     vector_scores: Sequence[float | None] = nothing
     keyword_scores: Sequence[float | None] = scores if keyword else nothing
@@ -86,6 +83,21 @@ def _hits(
         elif alpha > 0:
             keyword_scores = list(map(_keyword_score, explanations))
     return list(map(Hit, chunks, scores, vector_scores, keyword_scores, matrix))
+
+
+def _matrix(vectors: Sequence[bytes], dimensions: int | None) -> Matrix:
+    """The vectors as rows. Raises StoreError where they are not of one length: None for any but 0."""
+    import numpy as np
+
+    width = np.dtype(np.float32).itemsize
+    lengths = {len(vector) // width for vector in vectors}
+    if lengths != {dimensions or max(lengths) or 1}:
+        raise StoreError(
+            f"The index holds passages with vectors of these lengths: {', '.join(map(str, sorted(lengths)))}"
+            f"{f'; the question has one of {dimensions}' if dimensions else ''}.",
+            remedy=MAKE_ANEW,
+        )
+    return np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1).astype(np.float32, copy=False)
 
 
 def _keyword_score(explanation: str) -> float | None:
