@@ -178,10 +178,8 @@ def code_of(error: BaseException | str) -> str:
         status = getattr(cause, "status_code", None)
         if isinstance(status, int) and status > 0:
             return str(status)
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return "certificate"
-        if isinstance(cause, ssl.SSLError) and cause.reason in WRONG_PROTOCOL:
-            return "plain http"
+        if of_https := _of_https(cause):
+            return of_https.code
         if isinstance(cause, httpx.TimeoutException | WeaviateTimeoutError | TimeoutError):
             found = "timeout"
         elif isinstance(cause, of_grpc):
@@ -209,6 +207,20 @@ def _said(body: object) -> str:
     return "; ".join(str(part["message"]) for part in parts if isinstance(part, dict) and part.get("message"))
 
 
+class _HttpsFailure(NamedTuple):
+    code: str
+    text: str
+
+
+def _of_https(cause: BaseException) -> _HttpsFailure | None:
+    """Why nothing could be said to the server in secret; None where it is something else."""
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return _HttpsFailure("certificate", f"its certificate is not trusted ({cause.verify_message})")
+    if isinstance(cause, ssl.SSLError) and cause.reason in WRONG_PROTOCOL:
+        return _HttpsFailure("plain http", "what answers there does not speak https")
+    return None
+
+
 def _network(cause: BaseException) -> str:
     """Why there was no answer, where this is the innermost that says so; else ""."""
     import httpx
@@ -217,10 +229,8 @@ def _network(cause: BaseException) -> str:
         return "nothing listens there (connection refused)"
     if isinstance(cause, socket.gaierror):
         return f"its host is not known ({cause.strerror})"
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted ({cause.verify_message})"
-    if isinstance(cause, ssl.SSLError) and cause.reason in WRONG_PROTOCOL:
-        return "what answers there does not speak https"
+    if of_https := _of_https(cause):
+        return of_https.text
     if isinstance(cause, httpx.TimeoutException):
         return "it gave no answer in time"
     if isinstance(cause, httpx.RemoteProtocolError | httpx.ReadError):
