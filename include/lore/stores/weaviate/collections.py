@@ -105,7 +105,8 @@ class WeaviateIndex(WeaviateRecords):
 
     def forget(self) -> None:
         """Look anew next time: what was open is gone."""
-        self._open, self._writable, self._recent = {}, {}, None
+        super().forget()
+        self._open, self._writable = {}, {}
 
     def handles(self, number: int) -> Collections:
         """The collections of a version, not looked at."""

@@ -113,6 +113,10 @@ class WeaviateRecords:
         self._recent = None if found is None else (started, found)
         return found
 
+    def forget(self) -> None:
+        """Look anew next time at what `recent` remembers."""
+        self._recent = None
+
     def held(self) -> Manifest:
         """The manifest of an index that must be there. Raises StoreError."""
         manifest = self.manifest()
