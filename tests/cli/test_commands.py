@@ -84,13 +84,25 @@ class TestSync:
         [report] = parsed(lore("sync", "--all", "--json").stdout)["sources"]
         assert (report["new"], report["unchanged"], report["embedding_calls"]) == (0, 3, 0)
 
-    def test_an_error_that_all_sources_meet_names_each(self, lore: Lore, knowledge: Path) -> None:
+    def test_an_error_that_all_sources_meet_is_said_once_and_names_each(self, lore: Lore, knowledge: Path) -> None:
         declare(knowledge, "runbook", "kind: files\npath: ../pages\n")
         nobody = {"LORE_EMBEDDER": "openai:text-embedding-3-small", "LORE_OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
         result = lore("sync", "--all", LORE_OPENAI_API_KEY="k", LORE_MAX_RETRIES="0", **nobody)
         assert result.exit_code == 1
+        told = [line for line in result.stderr.splitlines() if "handbook" in line or "runbook" in line]
+        assert told[0] == "handbook: failed."
+        assert told[1].startswith("Error: handbook: openai:text-embedding-3-small could not be reached")
+        assert told[2:] == ["runbook: failed for the same reason as handbook."]
+        assert result.stderr.count("could not be reached") == 1
+
+    def test_errors_of_their_own_are_said_of_each_source(self, lore: Lore, knowledge: Path) -> None:
+        for name in ("absent", "gone"):
+            declare(knowledge, name, f"kind: files\npath: ../{name}\n")
+        result = lore("sync", "--all", "--json")
+        assert result.exit_code == 1
         told = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
-        assert [("handbook" in line, "runbook" in line) for line in told] == [(True, False), (False, True)], told
+        assert [("absent" in line, "gone" in line) for line in told] == [(True, False), (False, True)], told
+        assert [bool(report.get("error")) for report in parsed(result.stdout)["sources"]] == [True, True, False]
 
     def test_without_json_the_summary_goes_to_stderr(self, lore: Lore) -> None:
         result = lore("sync", "--all")

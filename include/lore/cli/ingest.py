@@ -59,9 +59,10 @@ def sync(
     if chosen:
         embedder = make_embedder(settings)
         store = open_store(settings, embedder, make_splitter(settings, embedder))
+        told: dict[str, str] = {}
         for declaration in chosen:
             make = partial(make_sync, declaration, settings, store=store, embedder=embedder)
-            results.append(_sync_one(declaration.id, make, store, force_removals))
+            results.append(_sync_one(declaration.id, make, store, force_removals, told))
     for error in declarations.broken:
         show_error(error)
     if json:
@@ -124,8 +125,14 @@ def _chosen(declarations: Declarations, ids: Sequence[str], settings: Settings) 
     return [known[source_id] for source_id in dict.fromkeys(ids)]
 
 
-def _sync_one(source_id: str, make: Callable[[], Sync], store: Store, force_removals: bool) -> dict[str, Any]:
-    """Sync one source, say how it went, and give its report; a failure is a report too."""
+def _sync_one(
+    source_id: str, make: Callable[[], Sync], store: Store, force_removals: bool, told: dict[str, str]
+) -> dict[str, Any]:
+    """Sync one source, say how it went, and give its report; a failure is a report too.
+
+    `told` holds the errors that were said already, each with the source that it was said of: one that stops all
+    sources is said once.
+    """
     problem: LoreError | None = None
     try:
         with _progress(source_id) as tell:
@@ -144,8 +151,11 @@ def _sync_one(source_id: str, make: Callable[[], Sync], store: Store, force_remo
 
             report = SyncReport.from_json(state.report)
             _tell(replace(report, reason=""))  # which is the error below
-            told = error.message.removesuffix(reason_of(report.failures)).rstrip()  # they are named one by one
-            problem = LoreError(told, remedy=error.remedy)
+            words = error.message.removesuffix(reason_of(report.failures)).rstrip()  # they are named one by one
+            problem = LoreError(words, remedy=error.remedy)
+        elif (first := told.setdefault(str(error), source_id)) != source_id:
+            message(f"{source_id}: failed for the same reason as {first}.")
+            problem = None
         else:
             message(f"{source_id}: failed.")
     failures = result.get("failures", ())
@@ -158,8 +168,8 @@ def _sync_one(source_id: str, make: Callable[[], Sync], store: Store, force_remo
     if len(failures) > FAILURES_SHOWN:
         message(f"  and {len(failures) - FAILURES_SHOWN} more; `lore sources --json` has them all")
     if problem:
-        told = problem.message if source_id in problem.message else f"{source_id}: {problem.message}"
-        show_error(LoreError(told, remedy=problem.remedy))
+        words = problem.message if source_id in problem.message else f"{source_id}: {problem.message}"
+        show_error(LoreError(words, remedy=problem.remedy))
     return result
 
 
