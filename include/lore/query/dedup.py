@@ -91,7 +91,7 @@ def _originals(hits: Sequence[Hit]) -> list[int]:
 
 def _parted(text: str) -> bytes:
     """The words of a text, without what is capital or small in them, parted by spaces."""
-    words = text.encode(errors="surrogatepass").translate(_LETTERS, _HIDDEN_BYTES)
+    words = text.encode(errors="ignore").translate(_LETTERS, _HIDDEN_BYTES)  # but for halves of characters
     return words if text.isascii() else _BEYOND_ASCII.sub(_beyond_ascii, words)
 
 
@@ -102,7 +102,7 @@ def _beyond_ascii(found: re.Match[bytes]) -> bytes:
 
 
 def _letters(run: bytes) -> bytes:
-    return "".join(map(_letter, run.decode(errors="surrogatepass"))).encode()
+    return "".join(map(_letter, run.decode())).encode()
 
 
 _letters_of_short = lru_cache(maxsize=4_096)(_letters)
