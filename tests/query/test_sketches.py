@@ -66,6 +66,20 @@ def test_no_copy_is_missed_and_hardly_another_text_is_taken(
 
 def test_places_are_in_order() -> None:
     assert earlier_alike([b"one text"] * 4, SHARE) == [[], [0], [0, 1], [0, 1, 2]]
+    base = b" ".join(b"w" + b"x" * length for length in range(200))
+    longer = [base + b" more" * count for count in (2, 0, 3, 1)]
+    assert earlier_alike(longer, SHARE) == [[], [0], [0, 1], [0, 1, 2]]
+
+
+@pytest.mark.parametrize(("share", "fewer", "more"), [(0.02, 49, 51), (0.2, 2, 3), (0.3, 7, 13), (0.5, 10, 30)])
+def test_texts_may_differ_in_exactly_the_share(share: float, fewer: int, more: int) -> None:
+    words = [b"w" + b"x" * length for length in range(more + 1)]
+    texts = [b" ".join(words[:count]) for count in (more, fewer, more + 1)]
+    assert earlier_alike(texts, share) == [[], [0], [0]]
+
+
+def test_without_a_share_only_the_same_words_are_alike() -> None:
+    assert earlier_alike([b"one text", b"one", b"text  one", b"", b"one text more"], 0) == [[], [], [0], [], []]
 
 
 def test_texts_without_words_are_alike() -> None:
