@@ -83,11 +83,8 @@ def _pairs(sketches: _Sketches, share: float) -> tuple[Places, Places]:
         left = np.repeat(np.arange(start, end), counts[start:end])
         firsts = np.repeat(totals[start:end] - counts[start:end] - done, counts[start:end])
         right = left + 1 + np.arange(len(left)) - firsts
-        allowed = share * (lengths[left] + lengths[right])
-        near = lengths[right] - lengths[left] <= allowed
-        left, right = left[near], right[near]
         differing = np.bitwise_count(bits[left] ^ bits[right]).sum(axis=1, dtype=np.int64)
-        alike = differing <= allowed[near]
+        alike = differing <= share * (lengths[left] + lengths[right])
         found.append(np.sort([order[left[alike]], order[right[alike]]], axis=0))
         start, done = end, int(totals[end - 1])
     earlier, later = np.concatenate(found, axis=1)
