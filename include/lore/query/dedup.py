@@ -20,7 +20,7 @@ EDITED_SHARE = 0.02
 """How much of two copies' words may differ. Copies of a page differ in a date, a greeting or a corrected word."""
 
 _HIDDEN = UNSEEN | {code: " " for code in UNSEEN if chr(code).isspace()}
-"""For `str.translate`: what nobody sees is no part of a word, and every kind of gap parts two of them."""
+"""What nobody sees is no part of a word, and every kind of gap parts two of them."""
 _LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(128))
 _LETTERS += bytes(range(128, 256))
 """What each byte of a text counts as; those of characters beyond ASCII are looked at afterwards."""
@@ -91,7 +91,7 @@ def _originals(hits: Sequence[Hit]) -> list[int]:
 
 def _parted(text: str) -> bytes:
     """The words of a text, without what is capital or small in them, parted by spaces."""
-    words = text.encode(errors="ignore").translate(_LETTERS, _HIDDEN_BYTES)  # but for halves of characters
+    words = text.encode(errors="ignore").translate(_LETTERS, _HIDDEN_BYTES)  # halves of pairs are hidden, too
     return words if text.isascii() else _BEYOND_ASCII.sub(_beyond_ascii, words)
 
 
