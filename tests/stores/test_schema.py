@@ -105,7 +105,7 @@ def other(name: str, value: object) -> str:
     ids=lambda payload: repr(payload)[:12] + repr(payload)[-36:],
 )
 def test_what_is_no_passage_is_an_error_that_says_what_to_do(payload: Any) -> None:
-    with pytest.raises(StoreError, match="lore index build") as caught:
+    with pytest.raises(StoreError, match="lore index build --new") as caught:
         to_chunk(payload)
     assert not caught.value.retryable
     assert "\n" not in caught.value.message

@@ -288,6 +288,24 @@ def test_an_audience_is_compared_to_the_letter(weaviate_index: Address) -> None:
         assert len(store.search("plan", embed("plan"), 5, alpha, audiences=("team ", "Team"))) == 2
 
 
+def test_what_others_wrote_into_the_index_is_told_and_its_lack_of_a_vector_passed_over(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.replace([make_entry("a", ["topic"]), make_entry("b", ["cluster"])])
+    (topic,), (other,) = store.chunks("fake:a"), store.chunks("fake:b")
+    with client_of(weaviate_index) as client:
+        data = client.collections.use(f"{weaviate_index.prefix}Chunks_1").data
+        row = client.collections.use(f"{weaviate_index.prefix}Chunks_1").query.fetch_object_by_id(topic.id)
+        data.delete_by_id(topic.id)
+        data.insert(row.properties, uuid=topic.id)  # without its vector
+        with pytest.raises(StoreError, match=r"0, 64; .*lore index build --new"):
+            store.search("topic", embed("topic"), 5, 0.5)
+        assert set(store.vectors_for([topic.content_hash, other.content_hash])) == {other.content_hash}
+        data.update(other.id, properties={"payload": "{}"})
+        for read_it in (lambda: store.chunks("fake:b"), lambda: store.search("cluster", embed("cluster"), 5, 0.0)):
+            with pytest.raises(StoreError, match="lore index build --new"):
+                read_it()
+
+
 def test_words_of_the_title_count_as_much_as_is_set(weaviate_index: Address) -> None:
     entries = [
         make_entry("title", ["much about other things here"], title="Backups"),

@@ -47,7 +47,10 @@ MARK_INDEXES = {"id": "many"}
 ROWS_AT_ONCE = 1024
 
 ERROR_CHARACTERS = 200
-MAKE_ANEW = "Run `lore index build`: it makes the passages anew from the kept documents."
+MAKE_ANEW = (
+    "Run `lore index build --new`, which makes all passages anew from the kept documents, and promote the version that "
+    "it makes."
+)
 
 CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 

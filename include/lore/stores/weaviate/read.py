@@ -78,13 +78,16 @@ def is_of(document_id: str, row: Mapping[str, Any]) -> bool:
 
 
 def vectors_for(held: Collections, hashes: Sequence[str]) -> dict[str, Vector]:
-    """The vectors of content hashes. One may be that of many chunks, so ask until every one that is known was seen."""
+    """The vectors of content hashes. One may be that of many chunks, so ask until every one that is known was seen.
+
+    A chunk that has no vector, which Lore did not write, is passed over.
+    """
     import numpy as np
 
     found: dict[str, Vector] = {}
     for piece in slices(list(dict.fromkeys(hashes)), IDS_IN_A_CONDITION):
-        missing, full = list(piece), True
-        while missing and full:
+        missing, more = list(piece), True
+        while missing and more:
             rows = held.chunks.query.fetch_objects(
                 filters=equal("content_hash", missing),
                 limit=IDS_IN_A_CONDITION,
@@ -92,6 +95,8 @@ def vectors_for(held: Collections, hashes: Sequence[str]) -> dict[str, Vector]:
                 return_properties=["content_hash"],
             ).objects
             for row in rows:
-                found[row.properties["content_hash"]] = np.array(row.vector[VECTOR_NAME], dtype=np.float32)
-            missing, full = [name for name in missing if name not in found], len(rows) == IDS_IN_A_CONDITION
+                if VECTOR_NAME in row.vector:
+                    found[row.properties["content_hash"]] = np.array(row.vector[VECTOR_NAME], dtype=np.float32)
+            before, missing = missing, [name for name in missing if name not in found]
+            more = len(rows) == IDS_IN_A_CONDITION and len(missing) < len(before)
     return found
