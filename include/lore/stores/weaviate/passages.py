@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Passage", "Passages"]
 
 RANKINGS = 4
-"""How often a search ranks at most, when passages that it found were removed before they were read."""
+"""How often a search ranks at most, when passages that it found were removed or hidden before they were read."""
 SHARED_SECONDS = 1.0
 """Searches that begin within this time share what they read. Others do not, or else, where searches never cease to
 overlap, what was read would become ever more and ever older."""
@@ -53,24 +53,22 @@ class Passages:
     def find(
         self, chunks: Collection, rank: Callable[[], Ranked], audiences: Iterable[str]
     ) -> tuple[Ranked, dict[str, Passage]]:
-        """What `rank` finds, and those of these passages that one of the audiences may see, as they are now.
+        """What `rank` finds, and the passages of these ids, as they are now: some may be for others by then.
 
-        When one was removed or hidden after the ranking, for others that came in its place, all is ranked once more;
-        what is missing even after the last ranking is left out. Raises what `rank` and the client raise, and StoreError
-        for a passage that is none.
+        When one was removed or hidden after the ranking, for others that came in its place, all is ranked once more.
+        Raises what `rank` and the client raise, and StoreError for a passage that is none.
         """
-        allowed = set(audiences)
-        missing: list[str] = []
+        alike = {audience.strip() for audience in audiences}  # the server's filter ignores white space at the ends
+        changed: set[str] = set()
         with self._grouped() as readings:
             for _ in range(RANKINGS):
-                ranked, before = rank(), missing
-                found = self._read(readings, chunks, ranked.ids)
-                seen = {name: one for name, one in found.items() if not allowed.isdisjoint(one.chunk.audiences)}
-                missing = [name for name in ranked.ids if name not in seen]
-                if missing in ([], before):  # twice the same: the server's filter only knows no better
+                ranked = rank()
+                found = self._read(readings, chunks, ranked.ids, changed)
+                lost = [name for name in ranked.ids if name not in found or not _is_for(alike, found[name])]
+                if not lost:
                     break
-                self._forget(readings, missing)
-        return ranked, seen
+                changed.update(lost)
+        return ranked, found
 
     @contextmanager
     def _grouped(self) -> Iterator[dict[str, _Reading]]:
@@ -89,27 +87,26 @@ class Passages:
                 if not group.searches:
                     group.readings.clear()
 
-    def _read(self, readings: dict[str, _Reading], chunks: Collection, ids: Sequence[str]) -> dict[str, Passage]:
-        """The passages of these ids that are there. What another search fails to read, or reads late, is read here."""
+    def _read(
+        self, readings: dict[str, _Reading], chunks: Collection, ids: Sequence[str], changed: Set[str]
+    ) -> dict[str, Passage]:
+        """The passages of these ids that are there. What another search fails to read, or reads late, is read here.
+
+        So is what has `changed` since the first ranking: what others have read of it may be of before this one.
+        """
         own = _Reading()
         with self._lock:
-            wanted = {name: readings.setdefault(name, own) for name in ids}
+            wanted = {name: readings.setdefault(name, own) for name in ids if name not in changed}
         self._make(own, readings, chunks, [name for name, reading in wanted.items() if reading is own])
         self._await(wanted.values())
         found: dict[str, Passage] = {}
-        lacking = []
+        lacking = [name for name in ids if name in changed]
         for name, reading in wanted.items():
             if not reading.ended:
                 lacking.append(name)
             elif name in reading.found:
                 found[name] = reading.found[name]
         return found | _contents(chunks, lacking)  # by itself: to wait again could go on for as long as others fail
-
-    def _forget(self, readings: dict[str, _Reading], ids: Sequence[str]) -> None:
-        """Read these anew when they are wanted again."""
-        with self._lock:
-            for name in ids:
-                readings.pop(name, None)
 
     def _await(self, readings: Iterable[_Reading]) -> None:
         until = monotonic() + self._wait
@@ -122,8 +119,15 @@ class Passages:
             own.found = _contents(chunks, ids)
             own.ended = True
         finally:
-            self._forget(readings, [name for name in ids if name not in own.found])
+            with self._lock:
+                for name in ids:
+                    if name not in own.found:
+                        del readings[name]
             own.done.set()
+
+
+def _is_for(alike: Set[str], passage: Passage) -> bool:
+    return not alike.isdisjoint(audience.strip() for audience in passage.chunk.audiences)
 
 
 def _contents(chunks: Collection, ids: Sequence[str]) -> dict[str, Passage]:

@@ -53,7 +53,9 @@ def search(
     else:
         return []
     hits = _hits(*passages.find(chunks, rank, audiences), vector, alpha, keyword=bool(words))
-    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
+    allowed = set(audiences)  # what was ranked may look as if it were for one of these, or have been so
+    seen = (hit for hit in hits if not allowed.isdisjoint(hit.chunk.audiences))
+    return sorted(seen, key=lambda hit: (-hit.score, hit.chunk.id))
 
 
 def _visible(sources: Sequence[str], audiences: Sequence[str]) -> Message:
