@@ -127,7 +127,8 @@ class Passages:
 
 
 def _is_for(alike: Set[str], passage: Passage) -> bool:
-    return not alike.isdisjoint(audience.strip() for audience in passage.chunk.audiences)
+    audiences = passage.chunk.audiences
+    return not alike.isdisjoint(audiences) or any(audience.strip() in alike for audience in audiences)
 
 
 def _contents(chunks: Collection, ids: Sequence[str]) -> dict[str, Passage]:
