@@ -285,6 +285,50 @@ def test_an_alias_that_is_lost_or_astray(weaviate_index: Address) -> None:
             store.count()
 
 
+def test_an_index_whose_collections_were_removed_is_made_again(weaviate_index: Address) -> None:
+    store, versions = open_at(weaviate_index), versions_at(weaviate_index)
+    store.replace([ENTRY])
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([ENTRY])
+    versions.promote(2)
+    alias = f"{weaviate_index.prefix}Chunks"
+    with client_of(weaviate_index) as client:
+        client.collections.delete(
+            list(names_at(weaviate_index))
+        )  # the server leaves the alias, which points to nothing
+        assert client.alias.get(alias_name=alias).collection == f"{alias}_2"
+        assert open_at(weaviate_index).count() == Counts(0, 0, 0)
+        assert versions.live() is None
+        entries = [make_entry(name, [f"common {name}"]) for name in "abcd"]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda entry: open_at(weaviate_index).replace([entry]), entries))
+        held(store, entries)
+        assert versions.live() == 1
+        assert client.alias.get(alias_name=alias).collection == f"{alias}_1"
+        client.collections.delete(f"{weaviate_index.prefix}State")
+        with pytest.raises(StoreError, match=r"State .* is gone"):  # something is left: nobody is to write beside it
+            open_at(weaviate_index)
+
+
+def test_an_index_restored_as_it_was_before_a_promotion(weaviate_index: Address) -> None:
+    """The backup knew one version; the alias, which a restore leaves as it is, points to what is not there any more."""
+    store, versions = open_at(weaviate_index), versions_at(weaviate_index)
+    store.replace([ENTRY])
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([ENTRY])
+    versions.promote(2)
+    prefix = weaviate_index.prefix
+    with client_of(weaviate_index) as client:
+        client.collections.delete([f"{prefix}Chunks_2", f"{prefix}Marks_2"])
+        client.collections.use(f"{prefix}State").data.delete_by_id(key_of("version:2"))
+        restored = open_at(weaviate_index)
+        assert versions.live() == 1
+        held(restored, [ENTRY])
+        assert texts(restored.snapshot().search("common", embed("common"), 5, 0.5)) == ["common one"]
+        restored.replace([make_entry("b", ["other"])])
+        assert client.alias.get(alias_name=f"{prefix}Chunks").collection == f"{prefix}Chunks_1"
+
+
 # -------------------------------------------------------------------------------------------------------------- rights
 
 

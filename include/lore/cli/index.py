@@ -203,11 +203,12 @@ def _report(verdict: Verdict, json: bool) -> None:
 
 
 def _tell_settings(versions: IndexVersions, number: int) -> None:
-    """A process that is started with other settings than the live version's reads the one of before."""
+    """A process that is started with another embedder than the live version's reads the one of before."""
     if not versions.fits(number):
         message(
-            f"Note: the present settings are not those of version {number}. Processes that have them go on with the "
-            f"version that they fit. {versions.needed_settings(number)}"
+            f"Note: the present settings are not those of version {number}. Processes with another embedder go on with "
+            f"the version that they fit, all others answer from version {number} now. "
+            f"{versions.needed_settings(number)}"
         )
 
 

@@ -70,14 +70,14 @@ def log_progress(what: str) -> Callable[[int, int], None]:
     retries=0,
 )
 def settings_fit(number: int) -> None:
-    """A process that is started with other settings than the live version's reads the one of before."""
+    """A process that is started with another embedder than the live version's reads the one of before."""
     versions = open_index(settings_in_airflow())
     if versions.fits(number):
         log.info("The settings of this deployment are those of version %d.", number)
         return
     log.warning(
-        "Version %d is live, and the settings of this deployment are not those that made it. Processes that have them "
-        "go on with the version that they fit. %s",
+        "Version %d is live, and the settings of this deployment are not those that made it. Processes with another "
+        "embedder go on with the version that they fit, all others answer from the live one. %s",
         number,
         versions.needed_settings(number, otherwise=" Run `rebuild`."),
     )

@@ -92,8 +92,7 @@ class WeaviateIndex(WeaviateRecords):
                     raise self._gone(layout)
             if self._writable.get(version.number) != version.created_at:
                 self.check(layouts, shape)
-                if self.live() is None:
-                    self.point(manifest.live)
+                self.point_if_lost(manifest.live)
                 self._writable[version.number] = version.created_at
             return self.collections(version)
 

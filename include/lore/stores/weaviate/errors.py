@@ -14,7 +14,7 @@ GRPC_DETAILS = re.compile(r'details = "(.*?)"\s*(?:debug_error_string|>|$)', re.
 LACKING = re.compile(r"user '(?P<user>[^']*)' has insufficient permissions to (?P<right>\w+)(?P<where>.*)", re.S)
 NAMED = re.compile(r"(?:Alias|Collection): ([^,\]\s]+)")
 WRONG_PROTOCOL = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST")
-MISSING = ("could not find class", "class not found", "not found in schema")
+MISSING = ("could not find class", "class not found", "not found in schema", "non-existing index")
 
 
 class _Rule(NamedTuple):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from include.lore.errors import IndexMismatchError, StoreError
@@ -33,8 +33,15 @@ EARLIER_MANIFEST, NO_KIND = "manifest", "no such prop"
 RECENT_SECONDS = 2.0
 """What is recorded of a version hardly changes, and reading it takes a question as long as asking which is live."""
 
+MAKING_SECONDS, MAKING_PAUSE_SECONDS = 2.0, 0.1
+"""How long the collection of states may be missing beside others: an index that is being made gets it last."""
+
 SET_UP_ANEW = "Set LORE_WEAVIATE_PREFIX to a new one and run `lore sync --all`"
 LOST = f"{SET_UP_ANEW}; or remove the other collections of this prefix and sync anew."
+
+
+class _GoneError(StoreError):
+    """A collection that must be there is not."""
 
 
 class WeaviateRecords:
@@ -78,27 +85,49 @@ class WeaviateRecords:
         if not alias.update(alias_name=self.alias, new_target_collection=target):
             unless_there(partial(alias.create, alias_name=self.alias, target_collection=target))
 
-    def manifest(self) -> Manifest | None:
-        """What any process recorded last; None where nothing was written yet.
+    def point_if_lost(self, number: int) -> None:
+        """Make the alias point to a version where there is none, or where it points to nothing."""
+        live = self.live()
+        if live is None or (live != number and not self.exists(f"{self.alias}_{live}")):
+            self.point(number)
 
-        An index without an alias, restored without it or still being made, is read at the version promoted last.
+    def manifest(self) -> Manifest | None:
+        """What any process recorded last; None where nothing was written yet, or all was removed.
+
+        An index that is still being made, or was restored without its alias, or whose alias was left by one that was
+        removed, is read at the version promoted last.
         """
         for _ in range(2):  # a version may be promoted, and the one before dropped, between the two looks
             live = self.live()
             if live is None and not self.exists(self._state):
                 return None
-            versions = tuple(self.recorded())
+            versions = self._versions()
+            if not versions:
+                return None
             if live is None:
-                if not versions:
-                    return None
-                live = max(versions, key=lambda one: (one.promoted_at is not None, one.promoted_at, one.number)).number
+                live = _promoted_last(versions)
             if any(version.number == live for version in versions):
                 return Manifest(live, versions)
         self._check_earlier()
+        if not self.exists(f"{self.alias}_{live}"):
+            return Manifest(_promoted_last(versions), versions)
         raise StoreError(
             f"The alias {self.where} points to version {live}, of which nothing is recorded.",
             remedy=f"Restore the index from a backup, or: {SET_UP_ANEW}.",
         )
+
+    def _versions(self) -> tuple[IndexVersion, ...]:
+        """What is recorded; nothing where all was removed."""
+        until = monotonic() + MAKING_SECONDS
+        while True:
+            try:
+                return tuple(self.recorded())
+            except _GoneError:
+                if self._is_removed():
+                    return ()
+                if monotonic() > until:
+                    raise
+            sleep(MAKING_PAUSE_SECONDS)
 
     def recent(self) -> Manifest | None:
         """The manifest as `manifest` gives it, but for what was recorded of the versions in the last seconds: for
@@ -182,7 +211,12 @@ class WeaviateRecords:
 
     def gone(self, name: str) -> StoreError:
         """The error for a collection that must be there."""
-        return StoreError(f"The collection {name} at {self.connection.address} is gone.", remedy=LOST)
+        return _GoneError(f"The collection {name} at {self.connection.address} is gone.", remedy=LOST)
+
+    def _is_removed(self) -> bool:
+        """Whether nothing is left of the index but its alias, which goes with no collection."""
+        own = re.compile(rf"{re.escape(self.prefix)}(?:State|Documents|(?:Chunks|Marks)_\d+)")
+        return not any(map(own.fullmatch, self.connection.client().collections.list_all(simple=True)))
 
     def _check_earlier(self) -> None:
         """Raise IndexMismatchError for an index of a Lore that knew one version."""
@@ -191,6 +225,10 @@ class WeaviateRecords:
                 f"The index {self.where} was made by an earlier Lore, without a manifest of versions.",
                 remedy=f"{SET_UP_ANEW}; then remove the collections of the earlier one.",
             )
+
+
+def _promoted_last(versions: Sequence[IndexVersion]) -> int:
+    return max(versions, key=lambda one: (one.promoted_at is not None, one.promoted_at, one.number)).number
 
 
 def unless_there(make: Callable[[], object]) -> bool:
