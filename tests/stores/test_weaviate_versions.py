@@ -15,6 +15,8 @@ from include.lore.errors import ConfigurationError, IndexMismatchError, LoreErro
 from include.lore.stores.manifest import version_to_json
 from include.lore.stores.weaviate import records
 from include.lore.stores.weaviate.schema import Shape, key_of
+from include.lore.stores.weaviate.store import WeaviateStore
+from include.lore.stores.weaviate.versions import WeaviateVersions
 from include.lore.types import Counts, IndexVersion, Recipe
 from tests.contracts.store import DIMENSIONS, OTHER_MODEL, RECIPE, embed, held, make_entry, texts
 from tests.servers.weaviate import Address, client_of, names_at
@@ -31,6 +33,16 @@ def point(address: Address, number: int) -> None:
     alias = f"{address.prefix}Chunks"
     with client_of(address) as client:
         client.alias.update(alias_name=alias, new_target_collection=f"{alias}_{number}")
+
+
+def second_live(address: Address) -> tuple[WeaviateStore, WeaviateVersions]:
+    """An index whose second version was promoted."""
+    store, versions = open_at(address), versions_at(address)
+    store.replace([ENTRY])
+    versions.create(RECIPE)
+    versions.open(2).replace_chunks([ENTRY])
+    versions.promote(2)
+    return store, versions
 
 
 # ----------------------------------------------------------------------------------------------------- making
@@ -286,11 +298,7 @@ def test_an_alias_that_is_lost_or_astray(weaviate_index: Address) -> None:
 
 
 def test_an_index_whose_collections_were_removed_is_made_again(weaviate_index: Address) -> None:
-    store, versions = open_at(weaviate_index), versions_at(weaviate_index)
-    store.replace([ENTRY])
-    versions.create(RECIPE)
-    versions.open(2).replace_chunks([ENTRY])
-    versions.promote(2)
+    store, versions = second_live(weaviate_index)
     alias = f"{weaviate_index.prefix}Chunks"
     with client_of(weaviate_index) as client:
         client.collections.delete(
@@ -312,11 +320,7 @@ def test_an_index_whose_collections_were_removed_is_made_again(weaviate_index: A
 
 def test_an_index_restored_as_it_was_before_a_promotion(weaviate_index: Address) -> None:
     """The backup knew one version; the alias, which a restore leaves as it is, points to what is not there any more."""
-    store, versions = open_at(weaviate_index), versions_at(weaviate_index)
-    store.replace([ENTRY])
-    versions.create(RECIPE)
-    versions.open(2).replace_chunks([ENTRY])
-    versions.promote(2)
+    _, versions = second_live(weaviate_index)
     prefix = weaviate_index.prefix
     with client_of(weaviate_index) as client:
         client.collections.delete([f"{prefix}Chunks_2", f"{prefix}Marks_2"])

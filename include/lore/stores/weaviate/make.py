@@ -35,8 +35,6 @@ def make_index(index: WeaviateIndex, recipe: Recipe, shape: Shape) -> Manifest:
     for layout in (layouts.marks, layouts.documents, layouts.state):
         _create(index, layout, shape, first if layout is layouts.marks else None)
     index.save(first)
-    if index.live() is not None:  # left by an index that was removed; else the first write makes it
-        index.point_if_lost(1)
     return index.held()
 
 
