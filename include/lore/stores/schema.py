@@ -47,10 +47,12 @@ MARK_INDEXES = {"id": "many"}
 ROWS_AT_ONCE = 1024
 
 ERROR_CHARACTERS = 200
+"""Of what is said against a payload, which may quote it, so much is told."""
 MAKE_ANEW = (
     "Run `lore index build --new`, which makes all passages anew from the kept documents, and promote the version that "
     "it makes."
 )
+"""The remedy for passages that Lore cannot have written."""
 
 CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 

@@ -8,7 +8,6 @@ is made with is written into its description in the same step.
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -93,12 +92,12 @@ def _described(index: WeaviateIndex, number: int) -> IndexVersion:
 
 def _there(index: WeaviateIndex) -> dict[int, datetime | None]:
     """The versions of which there are collections, and when each was made; None for what was not made by Lore."""
-    of_a_version = re.compile(rf"{re.escape(index.prefix)}(?:Chunks|Marks)_(\d+)")
     found: dict[int, datetime | None] = {}
     for name, config in index.connection.client().collections.list_all(simple=True).items():
-        if match := of_a_version.fullmatch(name):
+        number = index.number_of(name)
+        if number is not None:
             version = _read(config.description)
-            found[int(match[1])] = (version and version.created_at) or found.get(int(match[1]))
+            found[number] = (version and version.created_at) or found.get(number)
     return found
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from include.lore.stores.schema import clean, slices
-from include.lore.stores.weaviate.rows import IDS_IN_A_CONDITION, PAGE, WINDOW, at_once, by_ids, equal, read, sifted
+from include.lore.stores.weaviate.rows import IDS_IN_A_CONDITION, WINDOW, at_once, by_ids, equal, everything, read
 from include.lore.stores.weaviate.schema import VECTOR_NAME, key_of
 from include.lore.types import Counts
 
@@ -26,9 +26,8 @@ def count(held: Collections, source_id: str | None) -> Counts:
     where = None if source_id is None else equal("source_id", [clean(source_id)])
     recorded = Metrics("chunk_count").integer(sum_=True)
     marks = held.marks.aggregate.over_all(filters=where, total_count=True, return_metrics=recorded)
-    chunks = held.chunks.aggregate.over_all(filters=where, total_count=True)
     total = marks.properties["chunk_count"].sum_ if marks.total_count else 0
-    return Counts(marks.total_count or 0, chunks.total_count or 0, int(total or 0))
+    return Counts(marks.total_count or 0, _total(held.chunks, where), int(total or 0))
 
 
 def fingerprints(collection: Collection, source_id: str | None, ids: Sequence[str] | None) -> dict[str, str]:
@@ -46,16 +45,20 @@ def fingerprints(collection: Collection, source_id: str | None, ids: Sequence[st
 def source_rows(collection: Collection, source_id: str | None, properties: Sequence[str]) -> Iterator[Any]:
     """The documents or marks of a source or of all; `properties` has source_id."""
     if source_id is None:
-        return iter(collection.iterator(return_properties=list(properties), cache_size=PAGE))
+        return everything(collection, properties)
     wanted = clean(source_id)
     where = equal("source_id", [wanted])
 
     def belongs(row: Mapping[str, Any]) -> bool:
         return bool(row["source_id"] == wanted)
 
-    if (collection.aggregate.over_all(filters=where, total_count=True).total_count or 0) >= WINDOW:
-        return sifted(collection, properties, belongs)  # a query would give that many, for nothing
-    return (row for row in read(collection, properties, where, belongs) if belongs(row.properties))
+    if _total(collection, where) < WINDOW:
+        return read(collection, properties, where, belongs)
+    return (row for row in everything(collection, properties) if belongs(row.properties))  # a query would be in vain
+
+
+def _total(collection: Collection, where: Any) -> int:
+    return collection.aggregate.over_all(filters=where, total_count=True).total_count or 0
 
 
 def chunk_rows(held: Collections, document_ids: Sequence[str], properties: Sequence[str]) -> Iterator[Any]:

@@ -203,6 +203,11 @@ class WeaviateRecords:
         """Whether there is a collection of that name."""
         return bool(self.connection.client().collections.exists(name))
 
+    def number_of(self, name: str) -> int | None:
+        """The version whose own the collection of that name is; None where it is no version's."""
+        match = re.fullmatch(rf"{re.escape(self.prefix)}(?:Chunks|Marks)_(\d+)", name)
+        return int(match[1]) if match else None
+
     def handle(self, name: str) -> Collection:
         """A collection, read and written at a majority of the replicas, so that what was written is read back."""
         from weaviate.classes.config import ConsistencyLevel
@@ -215,8 +220,9 @@ class WeaviateRecords:
 
     def _is_removed(self) -> bool:
         """Whether nothing is left of the index but its alias, which goes with no collection."""
-        own = re.compile(rf"{re.escape(self.prefix)}(?:State|Documents|(?:Chunks|Marks)_\d+)")
-        return not any(map(own.fullmatch, self.connection.client().collections.list_all(simple=True)))
+        there = self.connection.client().collections.list_all(simple=True)
+        shared = self._state, f"{self.prefix}Documents"
+        return not any(name in shared or self.number_of(name) is not None for name in there)
 
     def _check_earlier(self) -> None:
         """Raise IndexMismatchError for an index of a Lore that knew one version."""

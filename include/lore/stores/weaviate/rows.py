@@ -67,22 +67,21 @@ def equal(name: str, values: Iterable[str]) -> Any:
 def read(
     collection: Collection, properties: Sequence[str], where: Any, belongs: Callable[[Mapping[str, Any]], bool]
 ) -> Iterator[Any]:
-    """Every object that fits `where`, which must say the same as `belongs` does of the properties.
+    """Every object that `belongs` by its properties; `where` says the same as far as the server understands it,
+    which ignores white space at the ends.
 
     A query gives no more than the server's limit, and the cursor that knows no limit takes no condition: what is larger
-    than one query is read by the cursor and sifted here.
+    than one query is read by the cursor.
     """
-    rows = at_once(collection, properties, where)
-    return iter(rows) if rows is not None else sifted(collection, properties, belongs)
+    rows: Iterable[Any] | None = at_once(collection, properties, where)
+    if rows is None:
+        rows = everything(collection, properties)
+    return (row for row in rows if belongs(row.properties))
 
 
-def sifted(
-    collection: Collection, properties: Sequence[str], belongs: Callable[[Mapping[str, Any]], bool]
-) -> Iterator[Any]:
-    """Yield every object that belongs, out of all that there are."""
-    for row in collection.iterator(return_properties=list(properties), cache_size=PAGE):
-        if belongs(row.properties):
-            yield row
+def everything(collection: Collection, properties: Sequence[str]) -> Iterator[Any]:
+    """All objects, by the cursor."""
+    return iter(collection.iterator(return_properties=list(properties), cache_size=PAGE))
 
 
 def at_once(collection: Collection, properties: Sequence[str], where: Any) -> Sequence[Any] | None:

@@ -88,7 +88,7 @@ def _hits(
 
 
 def _matrix(vectors: Sequence[bytes], dimensions: int | None) -> Matrix:
-    """The vectors as rows. Raises StoreError where they are not of one length: None for any but 0."""
+    """The vectors as rows. Raises StoreError where not all have so many numbers (None: any, but all the same)."""
     import numpy as np
 
     width = np.dtype(np.float32).itemsize
