@@ -16,4 +16,4 @@ RUN sed -e 's/#.*//' packages.txt | xargs > /tmp/packages \
 
 USER astro
 COPY --chown=astro:0 . .
-ENV PYTHONPATH=/usr/local/airflow
+ENV PYTHONPATH=/usr/local/airflow/include

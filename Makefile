@@ -42,7 +42,7 @@ check: install
 	@$(BIN)/lint-imports
 
 up: install
-	@$(BIN)/python -m include.lore.orchestration.standalone
+	@$(BIN)/python -m lore.orchestration.standalone
 
 bench: install sphinx
 	@$(BIN)/python -m bench

@@ -17,16 +17,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import yaml
+from lore.evaluation.beir.dataset import SOURCE_ID
+from lore.evaluation.beir.run import evaluate_beir
+from lore.models.local_reranker import LocalReranker
+from lore.query.retrieve import relevance
+from lore.query.retrieve.dedup import dedup
+from lore.settings import load_settings
+from lore.types import Hit
+from lore.wiring import make_embedder, make_splitter, open_store
 
 from bench.corpus import load_corpus
-from include.lore.evaluation.beir import SOURCE_ID
-from include.lore.evaluation.run import evaluate_beir
-from include.lore.models.local_reranker import LocalReranker
-from include.lore.query import relevance
-from include.lore.query.dedup import dedup
-from include.lore.settings import load_settings
-from include.lore.types import Hit
-from include.lore.wiring import make_embedder, make_splitter, open_store
 
 UNANSWERABLE = Path(__file__).with_name("unanswerable.yaml")
 COUNT = 50

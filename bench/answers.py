@@ -31,16 +31,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from lore.errors import ModelError
+from lore.evaluation.beir.run import run_beir
+from lore.protocols import ChatModel, OnUsage
+from lore.query.pipeline import Deadlines, Pipeline
+from lore.settings import load_settings
+from lore.types import Message, Plan, Question
+from lore.wiring import make_chat_model, make_embedder, make_reranker, open_store
 
 from bench.abstention import UNANSWERABLE
 from bench.corpus import load_corpus, wordings
-from include.lore.errors import ModelError
-from include.lore.evaluation.run import run_beir
-from include.lore.protocols import ChatModel, OnUsage
-from include.lore.query.pipeline import Deadlines, Pipeline
-from include.lore.settings import load_settings
-from include.lore.types import Message, Plan, Question
-from include.lore.wiring import make_chat_model, make_embedder, make_reranker, open_store
 
 LINK = re.compile(
     r"(?:https?|ftp)://[^\s<>\"'`|)\]}]+|\bwww\.[^\s<>\"'`|)\]}]+|\]\(\s*<?([^)\s>]*)|<a\s[^>]*href\s*=\s*[\"']?([^\"'\s>]+)"

@@ -19,14 +19,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lore.ingest.baseline.baseline import Baseline
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import Sync
+from lore.settings import load_settings
+from lore.wiring import open_store
+
 from bench.memory import FreeEmbedder, Pages
 from bench.scale_meter import peak_megabytes
 from bench.scale_stores import STORES
-from include.lore.ingest.baseline import Baseline
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.ingest.sync import Sync
-from include.lore.settings import load_settings
-from include.lore.wiring import open_store
 
 CHARACTERS = 20_000
 STEPS = ("fill", "export", "import")

@@ -18,9 +18,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from lore.convert import convert
+from lore.types import Document
+
 from bench.scale_meter import MEGABYTE, Meter, peak_megabytes
-from include.lore.convert import convert
-from include.lore.types import Document
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from include.lore.evaluation.beir import BeirDataset, load_beir
+from lore.evaluation.beir.dataset import BeirDataset, load_beir
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval" / "raydocs"
 

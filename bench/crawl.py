@@ -19,12 +19,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lore.convert import convert
+from lore.declarations import SiteDeclaration
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.sources.site.source import SiteSource
+from lore.types import Batch
+
 from bench.stopwatch import seconds
-from include.lore.convert import convert
-from include.lore.declarations import SiteDeclaration
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.sources.site.source import SiteSource
-from include.lore.types import Batch
 from tests.servers.site import SiteServer
 from tests.servers.sphinx import DOCS, build, find_sphinx, served
 

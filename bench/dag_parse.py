@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from include.lore.orchestration.environment import PROJECT, airflow_environment
+from lore.orchestration.environment import PROJECT, airflow_environment
 
 HEAVY = ("lancedb", "pyarrow", "numpy", "onnx", "onnxruntime", "langchain", "openai", "cohere", "bs4", "docutils")
 

@@ -33,7 +33,7 @@ def main() -> None:
 
 def measure(texts: list[str]) -> dict[str, float | int]:
     """Texts a second, milliseconds a query, seconds to the first vector, cosine to full precision."""
-    from include.lore.models.local import LocalEmbedder
+    from lore.models.local import LocalEmbedder
 
     with tempfile.TemporaryDirectory() as folder:
         embedder = LocalEmbedder(Path(folder), model_dir=None, threads=0)
@@ -61,11 +61,10 @@ def measure(texts: list[str]) -> dict[str, float | int]:
 
 def exactness(texts: list[str]) -> np.ndarray:
     """The cosine of each text's quantized vector and its vector in full precision."""
+    from lore.models.local import TOKENIZER, WEIGHTS, build_encoder, weights_folder
+    from lore.models.minilm import MAX_TOKENS, reference_embedding
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
-
-    from include.lore.models.local import TOKENIZER, WEIGHTS, build_encoder, weights_folder
-    from include.lore.models.minilm import MAX_TOKENS, reference_embedding
 
     tokenizer = Tokenizer.from_file(str(weights_folder(None) / TOKENIZER))
     tokenizer.no_padding()

@@ -1,4 +1,4 @@
-"""How long `import include.lore` takes in a fresh process, beside an empty one. Prints JSON."""
+"""How long `import lore` takes in a fresh process, beside an empty one. Prints JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUNDS = 15
 
 def main() -> None:
     """Print medians in milliseconds."""
-    taken: dict[str, list[float]] = {"pass": [], "import include.lore": []}
+    taken: dict[str, list[float]] = {"pass": [], "import lore": []}
     for _ in range(ROUNDS):
         for statement, times in taken.items():
             started = time.perf_counter()

@@ -24,16 +24,17 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
+from lore.protocols import Embedder, OnUsage
+from lore.query.events import Answered, Delta
+from lore.query.pipeline import Pipeline
+from lore.settings import Settings
+from lore.types import Message, Question, Usage
+from lore.wiring import make_embedder, make_reranker, open_store
+
 from bench.corpus import load_corpus, wordings
 from bench.scale import Prepared
 from bench.scale_corpus import bench_settings
 from bench.scale_stores import STORES
-from include.lore.protocols import Embedder, OnUsage
-from include.lore.query.events import Answered, Delta
-from include.lore.query.pipeline import Pipeline
-from include.lore.settings import Settings
-from include.lore.types import Message, Question, Usage
-from include.lore.wiring import make_embedder, make_reranker, open_store
 
 WARMING = 5
 MESSAGE = re.compile(r"<message>(.*?)</message>", re.DOTALL)

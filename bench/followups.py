@@ -26,16 +26,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from lore.evaluation.beir.dataset import SOURCE_ID, BeirDataset
+from lore.evaluation.beir.run import run_beir
+from lore.protocols import ChatModel
+from lore.query.pipeline import Pipeline
+from lore.query.understand.plan import make_plan
+from lore.settings import Settings, load_settings
+from lore.types import Message, Plan, Question
+from lore.wiring import make_chat_model, make_pipeline
 
 from bench.corpus import load_corpus
-from include.lore.evaluation.beir import SOURCE_ID, BeirDataset
-from include.lore.evaluation.run import run_beir
-from include.lore.protocols import ChatModel
-from include.lore.query.pipeline import Pipeline
-from include.lore.query.plan import make_plan
-from include.lore.settings import Settings, load_settings
-from include.lore.types import Message, Plan, Question
-from include.lore.wiring import make_chat_model, make_pipeline
 
 DIALOGUES = Path(__file__).with_name("followups.yaml")
 HELD_OUT = Path(__file__).with_name("followups_held_out.yaml")

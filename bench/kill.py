@@ -23,18 +23,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lore.protocols import Versions
+from lore.settings import load_settings
+from lore.wiring import open_versions
+
 from bench.corpus import load_corpus
 from bench.scale_stores import STORES
-from include.lore.protocols import Versions
-from include.lore.settings import load_settings
-from include.lore.wiring import open_versions
 
 DOCUMENTS = 60
 SMALLER = "600"
 """The budget of the second version's chunks."""
 SCRIPT = """
 import sys
-from include.lore.cli import main
+from lore.cli import main
 sys.argv = ["lore", *sys.argv[1:]]
 print("started", flush=True)
 main()

@@ -21,15 +21,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import Sync
+from lore.protocols import Embedder
+from lore.settings import load_settings
+from lore.types import Batch, Cursor, Document
+from lore.wiring import make_embedder, open_store
 
 from bench.scale_meter import peak_megabytes
 from bench.scale_stores import STORES
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.ingest.sync import Sync
-from include.lore.protocols import Embedder
-from include.lore.settings import load_settings
-from include.lore.types import Batch, Cursor, Document
-from include.lore.wiring import make_embedder, open_store
 
 DIMENSIONS = 384
 DOCUMENTS_OF_A_BATCH = 50

@@ -38,19 +38,19 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lore.ingest.sync import Sync
+from lore.protocols import Store
+from lore.query.retrieve.dedup import dedup
+from lore.query.retrieve.search import retrieve
+from lore.types import PUBLIC, Batch, Chunk, Cursor, Document, Entry, Question
+from lore.wiring import open_store
 
 from bench.scale_corpus import SOURCE_ID, Asked, ScaleCorpus, bench_settings
 from bench.scale_meter import Meter, Metered, fixed_work, folder_megabytes, peak_megabytes, reset_peak
 from bench.scale_stores import STORES
-from include.lore.ingest.sync import Sync
-from include.lore.protocols import Store
-from include.lore.query.dedup import dedup
-from include.lore.query.retrieve import retrieve
-from include.lore.types import PUBLIC, Batch, Chunk, Cursor, Document, Entry, Question
-from include.lore.wiring import open_store
 
 if TYPE_CHECKING:
-    from include.lore.types import Matrix, Vector
+    from lore.types import Matrix, Vector
 
 LIMIT = 100
 ALPHA = 0.5

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
+from lore.evaluation.beir.dataset import BeirSource
+from lore.settings import Settings, load_settings
+from lore.types import PUBLIC, Chunk, Document, Entry
+from lore.wiring import make_embedder, make_splitter
 
 from bench.corpus import load_corpus, wordings
-from include.lore.evaluation.beir import BeirSource
-from include.lore.settings import Settings, load_settings
-from include.lore.types import PUBLIC, Chunk, Document, Entry
-from include.lore.wiring import make_embedder, make_splitter
 
 if TYPE_CHECKING:
-    from include.lore.types import Matrix
+    from lore.types import Matrix
 
 SOURCE_ID = "scale"
 NOISE = 0.7

@@ -9,8 +9,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-
-from include.lore.protocols import Store
+from lore.protocols import Store
 
 MEGABYTE = 1_000_000
 FIXED_STEPS, FIXED_BYTES = 500_000, 32_000_000

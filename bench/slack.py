@@ -31,9 +31,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
-from include.lore.types import Answer, Plan, Question, Trace
-from tests.servers.slack_app import BOT_USER, SlackApp, channel, person
+from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from lore.types import Answer, Plan, Question, Trace
+
+from tests.servers.slack.app import BOT_USER, SlackApp, channel, person
 
 CHANNEL = "C1"
 PEOPLE = 50
@@ -67,8 +68,8 @@ class SlowPipeline:
 
 def run_bot(pause: float) -> None:
     """What a child process does: `lore slack` with the slow pipeline, until it is stopped or killed."""
-    from include.lore.settings import load_settings
-    from include.lore.slackbot.serve import serve
+    from lore.settings import load_settings
+    from lore.slackbot.app.serve import serve
 
     serve(load_settings(), make_pipeline=lambda settings, recorder: SlowPipeline(pause))
 

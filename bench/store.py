@@ -12,10 +12,10 @@ from pathlib import Path
 from uuid import UUID
 
 import numpy as np
+from lore.stores.lancedb.store import LanceStore
+from lore.types import Chunk, Document, Entry, Recipe
 
 from bench.stopwatch import seconds
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.types import Chunk, Document, Entry, Recipe
 
 CHUNKS = 5_000
 DIMENSIONS = 384

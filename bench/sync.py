@@ -12,15 +12,16 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
+from lore.convert import convert
+from lore.evaluation.beir.dataset import BeirSource
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import Sync
+from lore.settings import load_settings
+from lore.types import Plan, Question
+from lore.wiring import make_embedder, make_pipeline, open_store
+
 from bench.corpus import load_corpus, wordings
 from bench.stopwatch import seconds
-from include.lore.convert import convert
-from include.lore.evaluation.beir import BeirSource
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.ingest.sync import Sync
-from include.lore.settings import load_settings
-from include.lore.types import Plan, Question
-from include.lore.wiring import make_embedder, make_pipeline, open_store
 
 ROUNDS = 100
 

@@ -6,9 +6,9 @@ file than the DAGs. This one defines no DAG: it is quiet while all is well and r
 
 from __future__ import annotations
 
-from include.lore.errors import DeclarationError
-from include.lore.orchestration.dag_factory import make_ingest_dags
-from include.lore.settings import load_settings
+from lore.errors import DeclarationError
+from lore.orchestration.dag_factory import make_ingest_dags
+from lore.settings import load_settings
 
 broken = make_ingest_dags(load_settings().sources_dir).broken
 if broken:

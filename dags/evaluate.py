@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from include.lore.declarations import load_declarations
-from include.lore.errors import LoreError
-from include.lore.orchestration.evaluate import make_evaluate_dag
-from include.lore.settings import load_settings
+from lore.declarations import load_declarations
+from lore.errors import LoreError
+from lore.orchestration.evaluate import make_evaluate_dag
+from lore.settings import load_settings
 
 try:
     declarations = load_declarations(load_settings().sources_dir).valid

@@ -6,8 +6,8 @@ broken_declarations.py beside this file reports it.
 
 from __future__ import annotations
 
-from include.lore.orchestration.dag_factory import make_ingest_dags
-from include.lore.settings import load_settings
+from lore.orchestration.dag_factory import make_ingest_dags
+from lore.settings import load_settings
 
 for dag in make_ingest_dags(load_settings().sources_dir).dags:
     globals()[dag.dag_id] = dag

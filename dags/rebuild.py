@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from include.lore.orchestration.rebuild import make_rebuild_dag
-from include.lore.orchestration.version_dags import make_promote_dag, make_prune_dag, make_rollback_dag
+from lore.orchestration.rebuild import make_rebuild_dag
+from lore.orchestration.version_dags import make_promote_dag, make_prune_dag, make_rollback_dag
 
 rebuild = make_rebuild_dag()
 promote_version = make_promote_dag()

@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lore.errors import LoreError
+from lore.orchestration.localrun import LocalAirflow
 from rich.console import Console
 
-from include.lore.errors import LoreError
-from include.lore.orchestration.localrun import LocalAirflow
 from tests.servers.github import GitHubServer
 
 EXAMPLES = Path(__file__).resolve().parent
@@ -76,7 +76,7 @@ def line(source: str, report: dict[str, Any], seconds: float) -> str:
 
 def ask() -> None:
     """Ask what the assistant knows of itself, and the questions that the example marks for the demo."""
-    from include.lore.evaluation.questions import load_questions
+    from lore.evaluation.questions.question_set import load_questions
 
     console.print()
     console.rule("[bold]2  Ask: answers with their sources")
@@ -88,7 +88,7 @@ def ask() -> None:
 
 def lore(*words: str) -> None:
     """Show a command as a person would type it, and run it in this process."""
-    from include.lore.cli.app import app
+    from lore.cli.app import app
 
     command = " ".join(f'"{word}"' if " " in word else word for word in words)
     console.print(f"\n[bold]$ lore {command}[/bold]\n", soft_wrap=True)  # a wrapped command could not be pasted

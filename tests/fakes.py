@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-
-from include.lore.errors import LoreError
-from include.lore.protocols import OnUsage
-from include.lore.types import Batch, Cursor, Document, Message, Usage
+from lore.errors import LoreError
+from lore.protocols import OnUsage
+from lore.types import Batch, Cursor, Document, Message, Usage
 
 
 class FakeEmbedder:

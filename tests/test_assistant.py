@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lore.declarations import load_assistant
+from lore.errors import DeclarationError
+from lore.query.understand.filters import KnownSource
+from lore.settings import Settings
+from lore.wiring.assistant import known_sources, make_context
 
-from include.lore.declarations import load_assistant
-from include.lore.errors import DeclarationError
-from include.lore.query.filters import KnownSource
-from include.lore.settings import Settings
-from include.lore.wiring.assistant import known_sources, make_context
 from tests.conftest import ROOT
 from tests.fakes import FakeEmbedder
 

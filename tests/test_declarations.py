@@ -6,10 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
-
-from include.lore import declarations
-from include.lore.declarations import (
+from lore import declarations
+from lore.declarations import (
     KINDS,
     Declaration,
     FilesDeclaration,
@@ -18,7 +16,8 @@ from include.lore.declarations import (
     load_declaration,
     load_declarations,
 )
-from include.lore.errors import ConfigurationError, DeclarationError
+from lore.errors import ConfigurationError, DeclarationError
+from pydantic import TypeAdapter, ValidationError
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
+from lore.cli.app import app
+from lore.declarations import KINDS, load_assistant, load_declaration
+from lore.settings import PREFIX, RESERVED, VENDOR_NAMES, Settings
 from typer.core import TyperGroup
 
-from include.lore.cli.app import app
-from include.lore.declarations import KINDS, load_assistant, load_declaration
-from include.lore.settings import PREFIX, RESERVED, VENDOR_NAMES, Settings
 from tests.conftest import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lore import doctor
+from lore.errors import ModelError, StoreError
+from lore.settings import load_settings
+from lore.types import Counts, SourceState
+from lore.wiring import make_chat_model, make_reranker
 
-from include.lore import doctor
-from include.lore.errors import ModelError, StoreError
-from include.lore.settings import load_settings
-from include.lore.types import Counts, SourceState
-from include.lore.wiring import make_chat_model, make_reranker
 from tests.fakes import FakeChatModel, FakeEmbedder
-from tests.servers.cohere import CohereServer
-from tests.servers.cohere import error as cohere_error
+from tests.servers.model_apis.cohere import CohereServer
+from tests.servers.model_apis.cohere import error as cohere_error
 
 
 class Store:
@@ -154,7 +154,7 @@ def test_a_model_that_cannot_be_reached_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_records_are_described_and_not_made(tmp_path: Path) -> None:
-    from include.lore.wiring.records import open_records
+    from lore.wiring.records import open_records
 
     file = tmp_path / "records.db"
     settings = load_settings({"LORE_RECORDS_URL": f"sqlite:///{file}"})
@@ -169,7 +169,7 @@ def test_records_are_described_and_not_made(tmp_path: Path) -> None:
 def test_records_of_a_newer_lore_and_those_that_cannot_be_opened(tmp_path: Path) -> None:
     import sqlite3
 
-    from include.lore.wiring.records import open_records
+    from lore.wiring.records import open_records
 
     file = tmp_path / "records.db"
     environ = {"LORE_SOURCES_DIR": str(tmp_path), "LORE_RECORDS_URL": f"sqlite:///{file}"}

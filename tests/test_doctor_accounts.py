@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lore import doctor
+from lore.settings import load_settings
 
-from include.lore import doctor
-from include.lore.settings import load_settings
 from tests.servers.github import App, Fault, GitHubServer
 from tests.servers.local import LocalServer
-from tests.servers.slack import TOKEN, SlackServer, refuses
-from tests.sources.test_github_issues import issue
+from tests.servers.slack.web_api import TOKEN, SlackServer, refuses
+from tests.sources.github.test_issues import issue
 
 SECRET = "ghp_very-secret"
 ISSUES = "kind: github_issues\nrepository: octo/demo\ninclude_discussions: true\n"

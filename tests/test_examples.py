@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 import pytest
+from lore.convert import convert
+from lore.declarations import load_declarations
+from lore.evaluation.questions.locate import locate
+from lore.evaluation.questions.question_set import JudgedQuestion, QuestionSet, load_questions
+from lore.settings import Settings
+from lore.types import Document
+from lore.wiring import make_source
 
-from include.lore.convert import convert
-from include.lore.declarations import load_declarations
-from include.lore.evaluation.locate import locate
-from include.lore.evaluation.questions import JudgedQuestion, QuestionSet, load_questions
-from include.lore.settings import Settings
-from include.lore.types import Document
-from include.lore.wiring import make_source
 from tests.conftest import ROOT
 from tests.servers.github import GitHubServer
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from include.lore.errors import ConfigurationError
-from include.lore.settings import load_settings
+from lore.errors import ConfigurationError
+from lore.settings import load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lore.declarations import load_declaration
+from lore.errors import ConfigurationError, DeclarationError
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.settings import Settings, load_settings
+from lore.sources.cursors import UNSELECTIVE
+from lore.wiring.strategies import make_splitters, make_strategy, make_summarizer
 
-from include.lore.declarations import load_declaration
-from include.lore.errors import ConfigurationError, DeclarationError
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.settings import Settings, load_settings
-from include.lore.sources.cursors import UNSELECTIVE
-from include.lore.wiring.strategies import make_splitters, make_strategy, make_summarizer
 from tests.fakes import make_document
-from tests.servers.openai import OpenAIServer
+from tests.servers.model_apis.openai import OpenAIServer
 
 
 def settings(tmp_path: Path, **values: str) -> Settings:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lore.errors import ConfigurationError
+from lore.settings import load_settings
+from lore.stores.lancedb.store import LanceStore
+from lore.types import Message
+from lore.wiring import make_chat_model, make_reranker, open_store, weaviate_server
 
-from include.lore.errors import ConfigurationError
-from include.lore.settings import load_settings
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.types import Message
-from include.lore.wiring import make_chat_model, make_reranker, open_store, weaviate_server
 from tests.fakes import FakeEmbedder
-from tests.servers.openai import OpenAIServer
+from tests.servers.model_apis.openai import OpenAIServer
 
 
 def test_the_index_is_a_folder_unless_a_server_is_set(tmp_path: Path) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from include.lore.errors import LoreError
-from include.lore.types import PUBLIC, Answer, Citation, Document, Hit, Question
+from lore.errors import LoreError
+from lore.types import PUBLIC, Answer, Citation, Document, Hit, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.tools import StructuredTool
 
-    from include.lore.query.pipeline import Pipeline
-    from include.lore.settings import Settings
+    from lore.query.pipeline import Pipeline
+    from lore.settings import Settings
 
 __all__ = [
     "Answer",
@@ -30,9 +30,9 @@ __all__ = [
 
 def open_pipeline(settings: Settings | None = None) -> Pipeline:
     """The query pipeline, from the given settings or the environment's. Keep it: it holds the model and the index."""
-    from include.lore.settings import load_settings
-    from include.lore.wiring import make_pipeline
-    from include.lore.wiring.records import make_recorder
+    from lore.settings import load_settings
+    from lore.wiring import make_pipeline
+    from lore.wiring.records import make_recorder
 
     settings = settings or load_settings()
     return make_pipeline(settings, recorder=make_recorder(settings))
@@ -45,6 +45,6 @@ def ask(question: Question | str) -> Answer:
 
 def make_search_tool(pipeline: Pipeline, *, audiences: Sequence[str] = (PUBLIC,)) -> StructuredTool:
     """The search of a pipeline as the LangChain tool `search_knowledge_base`, for agents of your own."""
-    from include.lore.query.tool import make_search_tool as make
+    from lore.query.tool import make_search_tool as make
 
     return make(pipeline, audiences=audiences)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from include.lore.types import (
+from lore.types import (
     PUBLIC,
     Answer,
     Batch,
@@ -25,7 +25,7 @@ from include.lore.types import (
 )
 
 if TYPE_CHECKING:
-    from include.lore.types import Matrix, Vector
+    from lore.types import Matrix, Vector
 
 Schema = TypeVar("Schema")
 

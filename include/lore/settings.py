@@ -11,7 +11,7 @@ from typing import Literal
 from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
-from include.lore.errors import ConfigurationError
+from lore.errors import ConfigurationError
 
 __all__ = ["Settings", "load_settings"]
 

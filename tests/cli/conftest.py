@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lore.cli.app import app
 from typer.testing import CliRunner, Result
-
-from include.lore.cli.app import app
 
 Lore = Callable[..., Result]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lore.cli.output import clean
+from lore.records.records import Records
+from lore.types import Message, Question
 
-from include.lore.cli.output import clean
-from include.lore.records.records import Records
-from include.lore.types import Message, Question
 from tests.cli.conftest import Lore, environment
 from tests.conftest import ROOT
 from tests.records.answers import full_answer, small_answer
@@ -91,7 +91,7 @@ class TestAsking:
     def test_the_process_that_asks_ends_after_it_recorded(self, lore: Lore, knowledge: Path, cache: Path) -> None:
         lore("sync", "--all")
         environ = os.environ | environment(knowledge, cache)
-        command = [sys.executable, "-m", "include.lore.cli", "ask", "How do I rotate an API key?"]
+        command = [sys.executable, "-m", "lore.cli", "ask", "How do I rotate an API key?"]
         done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, done.stderr
         assert len(parsed(lore("answers", "list", "--json").stdout)["answers"]) == 1

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lore.convert import FORMATS
 
-from include.lore.convert import FORMATS
 from tests.cli.conftest import Lore, declare
 
 pytestmark = pytest.mark.xdist_group("cli")  # the local model is built once

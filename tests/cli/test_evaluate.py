@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Lore
-from tests.servers.openai import OpenAIServer
+from tests.servers.model_apis.openai import OpenAIServer
 
 QUESTIONS = """
 - question: How do I rotate an API key?

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lore.stores.lancedb.versions import LanceVersions
+from lore.types import Entry
 
-from include.lore.stores.lancedb.versions import LanceVersions
-from include.lore.types import Entry
 from tests.cli.conftest import Lore
 
 pytestmark = pytest.mark.xdist_group("cli")  # the local model is built once

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-
-from include.lore.cli.ask import MarkdownPrinter
-from include.lore.cli.output import clean, print_rich, print_text
+from lore.cli.ask import MarkdownPrinter
+from lore.cli.output import clean, print_rich, print_text
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 """A shell that runs the tests in the background makes their children ignore Ctrl-C."""
-LORE = f"{INTERRUPTIBLE}; from include.lore.cli import main; main()"
+LORE = f"{INTERRUPTIBLE}; from lore.cli import main; main()"
 
 
 def start(*arguments: str, folder: Path, cache: Path, **more: str) -> subprocess.Popen[str]:
@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_help_loads_nothing_heavy(folder: Path, cache: Path) -> None:
     code = (
-        "import sys; from include.lore.cli import main\n"
+        "import sys; from lore.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "heavy = {'numpy', 'lancedb', 'onnxruntime', 'openai', 'airflow', 'rich'} & set(sys.modules)\n"
@@ -114,7 +114,7 @@ def test_errors_go_to_stderr(folder: Path, cache: Path) -> None:
 def test_an_output_that_cannot_be_written(folder: Path, cache: Path, arguments: list[str]) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    command = [sys.executable, "-m", "include.lore.cli", *arguments]
+    command = [sys.executable, "-m", "lore.cli", *arguments]
     settings = {**os.environ, **environment(folder, cache), "PYTHONPATH": str(ROOT)}
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(command, cwd=folder, env=settings, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -122,6 +122,6 @@ def test_an_output_that_cannot_be_written(folder: Path, cache: Path, arguments: 
 
 
 def test_without_any_output(folder: Path, cache: Path) -> None:
-    line = f"{sys.executable} -m include.lore.cli convert pages/keys.md >&- 2>&-"
+    line = f"{sys.executable} -m lore.cli convert pages/keys.md >&- 2>&-"
     settings = {**os.environ, **environment(folder, cache), "PYTHONPATH": str(ROOT)}
     assert subprocess.run(["sh", "-c", line], cwd=folder, env=settings).returncode == 0

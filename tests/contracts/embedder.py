@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-
-from include.lore.protocols import Embedder
+from lore.protocols import Embedder
 
 ODD_TEXTS = [
     "",

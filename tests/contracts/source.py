@@ -11,9 +11,8 @@ from itertools import islice
 from urllib.parse import urlsplit
 
 import pytest
-
-from include.lore.protocols import Listable, Source
-from include.lore.types import Batch, Cursor
+from lore.protocols import Listable, Source
+from lore.types import Batch, Cursor
 
 
 def ids(batches: list[Batch]) -> list[str]:

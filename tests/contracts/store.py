@@ -19,10 +19,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
+from lore.errors import ConfigurationError, IndexMismatchError, StoreError
+from lore.protocols import Store, Versions
+from lore.types import PUBLIC, Chunk, Counts, Entry, Failure, Hit, Outline, Recipe, SourceState
 
-from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
-from include.lore.protocols import Store, Versions
-from include.lore.types import PUBLIC, Chunk, Counts, Entry, Failure, Hit, Outline, Recipe, SourceState
 from tests.fakes import FakeEmbedder, make_document
 
 DIMENSIONS = 64

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lore.convert import convert
+from lore.ingest.report import Progress, SyncReport
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import Sync
+from lore.protocols import Source
+from lore.stores.lancedb.store import LanceStore
+from lore.types import Recipe
 
-from include.lore.convert import convert
-from include.lore.ingest.report import Progress, SyncReport
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.ingest.sync import Sync
-from include.lore.protocols import Source
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
 
 __all__ = ["House", "KilledError", "SyncContract", "World", "kill_at"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from lore.convert import ANCHORS, convert
+from lore.types import Document
 
-from include.lore.convert import ANCHORS, convert
-from include.lore.types import Document
 from tests.fakes import make_document
 
 PROSE = "The scheduler reads every file in the folder and starts what is due, once a minute by default."

@@ -3,10 +3,10 @@ from __future__ import annotations
 import os
 
 import pytest
+from lore.convert import convert
+from lore.convert.decoding import clean, decode
+from lore.errors import ConversionError
 
-from include.lore.convert import convert
-from include.lore.convert.decoding import clean, decode
-from include.lore.errors import ConversionError
 from tests.fakes import make_document
 
 RUSSIAN = "Привет, мир! Это простая страница о настройке сервера и базы данных."

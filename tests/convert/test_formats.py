@@ -4,9 +4,9 @@ import subprocess
 import sys
 
 import pytest
+from lore.convert import CONVERTER_VERSION, FORMATS, convert, format_of
+from lore.errors import ConversionError
 
-from include.lore.convert import CONVERTER_VERSION, FORMATS, convert, format_of
-from include.lore.errors import ConversionError
 from tests.fakes import make_document
 
 
@@ -73,7 +73,7 @@ def test_any_other_exception_fails_the_document_alone() -> None:
 
 def test_importing_the_package_loads_no_parser() -> None:
     heavy = ("lxml", "docutils", "yaml", "html_to_markdown", "charset_normalizer")
-    code = f"import sys, include.lore.convert; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, lore.convert; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from lore.convert import convert
 
-from include.lore.convert import convert
 from tests.fakes import make_document
 
 PROSE = "The scheduler reads every file in the folder and starts what is due, once a minute by default."

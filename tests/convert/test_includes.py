@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from lore.convert import convert, resolve_includes
 
-from include.lore.convert import convert, resolve_includes
 from tests.fakes import make_document
 
 EXAMPLE = """import os

@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from lore.convert import convert
+from lore.types import Document
 
-from include.lore.convert import convert
-from include.lore.types import Document
 from tests.fakes import make_document
 
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from include.lore.convert import convert, format_of, resolve_includes
-from include.lore.convert.fences import lines
-from include.lore.types import Document
+from lore.convert import convert, format_of, resolve_includes
+from lore.convert.fences import lines
+from lore.types import Document
 
 SECONDS = 10
 """Of the processor, for any of these files: what else runs on the machine does not count."""

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from lore.convert import convert
+from lore.errors import ConversionError
+from lore.types import Document
 
-from include.lore.convert import convert
-from include.lore.errors import ConversionError
-from include.lore.types import Document
 from tests.fakes import make_document
 
 

@@ -10,10 +10,10 @@ from xml.sax.saxutils import escape
 
 import openpyxl
 import pytest
+from lore.convert import convert, format_of
+from lore.errors import ConversionError
+from lore.types import Document
 
-from include.lore.convert import convert, format_of
-from include.lore.errors import ConversionError
-from include.lore.types import Document
 from tests.fakes import make_document
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

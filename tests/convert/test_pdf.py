@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from lore.convert import convert, format_of
+from lore.errors import ConversionError
 
-from include.lore.convert import convert, format_of
-from include.lore.errors import ConversionError
 from tests.fakes import make_document
 
 PROSE = "The scheduler reads every file in the folder and starts what is due."

@@ -7,9 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
-from include.lore.convert.rst import DOCUTILS_LENGTH, convert_rst
-from include.lore.convert.rst_large import read_large_rst
+from lore.convert.rst import DOCUTILS_LENGTH, convert_rst
+from lore.convert.rst_large import read_large_rst
 
 PAGE = """
 .. _top:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from include.lore.orchestration.localrun import LocalAirflow
+from lore.orchestration.localrun import LocalAirflow
 
 NOTES = {
     "keys.md": "# Keys\n\nRotate the signing key every ninety days with `lorectl keys rotate`.\n",

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from lore.errors import ConfigurationError, LoreError, ModelError, SourceError
+from lore.types import Answer, Citation, Plan, Question, Trace
 from pydantic import SecretStr
-
-from include.lore.errors import ConfigurationError, LoreError, ModelError, SourceError
-from include.lore.types import Answer, Citation, Plan, Question, Trace
 
 from .conftest import Project
 
@@ -104,7 +103,7 @@ def test_with_nothing_to_index_the_run_is_reconciled_all_the_same(project: Proje
 def test_a_document_that_fails_alone_leaves_a_skipped_task_that_says_so(
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.WARNING, logger="include.lore.orchestration.dag_factory")
+    caplog.set_level(logging.WARNING, logger="lore.orchestration.dag_factory")
     run = project.airflow.run("ingest_partly")
     assert run.succeeded, run.errors
     assert run.tasks["all_documents_indexed"] == "skipped"
@@ -143,7 +142,7 @@ def test_ask_answers_with_citations_and_buttons_for_them(project: Project) -> No
 
 
 def test_the_log_of_an_answer_has_short_lines_and_every_address_on_one_of_its_own(project: Project) -> None:
-    from include.lore.orchestration.ask import answer_lines
+    from lore.orchestration.ask import answer_lines
 
     citation = Citation(1, "notes:a", "c1", "notes", "https://notes.example.com/a", "A", ("B",), "quote")
     code = "```\n" + "x = 1; " * 30 + "\n```"
@@ -174,7 +173,7 @@ def test_the_dags_stay_live_in_the_database_beside_the_import_error(project: Pro
 
 
 def test_connections_go_before_the_environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    from include.lore.orchestration.connections import settings_in_airflow
+    from lore.orchestration.connections import settings_in_airflow
 
     monkeypatch.setenv("LORE_OPENAI_API_KEY", "from-environment")
     monkeypatch.setenv("LORE_GITHUB_TOKEN", "token-from-environment")
@@ -215,7 +214,7 @@ def test_connections_go_before_the_environment(project: Project, monkeypatch: py
 def test_the_chat_models_own_key_and_address_have_a_connection(
     project: Project, monkeypatch: pytest.MonkeyPatch, connection: dict[str, object] | None, expected: tuple[str, str]
 ) -> None:
-    from include.lore.orchestration.connections import settings_in_airflow
+    from lore.orchestration.connections import settings_in_airflow
 
     monkeypatch.setenv("LORE_CHAT_API_KEY", "key-from-environment")
     monkeypatch.setenv("LORE_CHAT_BASE_URL", "https://from-environment.example.com")
@@ -230,7 +229,7 @@ def test_the_chat_models_own_key_and_address_have_a_connection(
 def test_the_connections_for_the_astro_cli_are_those_that_are_read(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from include.lore.orchestration.connections import settings_in_airflow
+    from lore.orchestration.connections import settings_in_airflow
 
     declared = yaml.safe_load((ROOT / "airflow_settings.yaml").read_text())["airflow"]["connections"]
     names = [connection["conn_id"] for connection in declared]
@@ -269,7 +268,7 @@ def test_the_connections_for_the_astro_cli_are_those_that_are_read(
 def test_the_weaviate_connection_is_read_as_airflows_provider_writes_it(
     project: Project, monkeypatch: pytest.MonkeyPatch, connection: dict[str, object], expected: tuple[object, ...]
 ) -> None:
-    from include.lore.orchestration.connections import settings_in_airflow
+    from lore.orchestration.connections import settings_in_airflow
 
     monkeypatch.setenv("LORE_WEAVIATE_URL", "http://from-environment:8080")
     monkeypatch.setenv("LORE_WEAVIATE_API_KEY", "key-from-environment")
@@ -294,7 +293,7 @@ def test_the_weaviate_connection_is_read_as_airflows_provider_writes_it(
 def test_a_connection_may_say_the_address_in_any_of_airflows_ways(
     project: Project, monkeypatch: pytest.MonkeyPatch, connection: dict[str, object], expected: str
 ) -> None:
-    from include.lore.orchestration.connections import settings_in_airflow
+    from lore.orchestration.connections import settings_in_airflow
 
     monkeypatch.setenv("AIRFLOW_CONN_GITHUB_DEFAULT", json.dumps({"conn_type": "generic", **connection}))
     assert settings_in_airflow().github_base_url == expected
@@ -310,7 +309,7 @@ def test_a_connection_may_say_the_address_in_any_of_airflows_ways(
     ],
 )
 def test_only_what_may_pass_is_tried_again(project: Project, error: Exception, action: str) -> None:
-    from include.lore.orchestration.retries import LoreRetryPolicy
+    from lore.orchestration.retries import LoreRetryPolicy
 
     assert LoreRetryPolicy().evaluate(error, 1, 3).action.value == action
 

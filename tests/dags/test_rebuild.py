@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from include.lore.errors import ConfigurationError, GateError
-from include.lore.evaluation.verdict import Figures, LeftOut, Outcome, Verdict
-from include.lore.evaluation.versions import IndexVersions
-from include.lore.orchestration.localrun import LocalRun
-from include.lore.settings import load_settings
-from include.lore.stores.lancedb.versions import LanceVersions
-from include.lore.types import Entry
+from lore.errors import ConfigurationError, GateError
+from lore.evaluation.gate.verdict import Figures, LeftOut, Outcome, Verdict
+from lore.evaluation.versions import IndexVersions
+from lore.orchestration.localrun import LocalRun
+from lore.settings import load_settings
+from lore.stores.lancedb.versions import LanceVersions
+from lore.types import Entry
 
 from .approvals import a_person_who
 from .conftest import Project
@@ -150,7 +149,7 @@ def test_without_a_question_set_only_a_person_or_force_promotes(lore: Lore, monk
 
 
 def test_what_is_handed_on_of_a_verdict_stays_small(project: Project) -> None:
-    from include.lore.orchestration.promotion import shortened
+    from lore.orchestration.promotion import shortened
 
     figures = Figures(0.5, 0.5, 0.5, 10.0, 1.0)
     outcomes = tuple(Outcome(f"q{number}", "Why?", ("a",), 0.5, number / 1000, 1, 1, 1.0) for number in range(1001))

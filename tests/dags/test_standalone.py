@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from include.lore.orchestration.environment import airflow_environment
-from include.lore.orchestration.standalone import main
+from lore.orchestration.environment import airflow_environment
+from lore.orchestration.standalone import main
 
 
 def test_a_port_in_use_is_a_clear_error_and_nothing_is_written(
@@ -29,7 +28,7 @@ def test_a_port_in_use_is_a_clear_error_and_nothing_is_written(
 @pytest.mark.parametrize("port", ["http", "99999"])
 def test_a_port_that_is_none_is_a_clear_error(port: str, tmp_path: Path) -> None:
     process = subprocess.run(
-        [sys.executable, "-m", "include.lore.orchestration.standalone", "--home", str(tmp_path / "home")],
+        [sys.executable, "-m", "lore.orchestration.standalone", "--home", str(tmp_path / "home")],
         env={**os.environ, "PORT": port},
         capture_output=True,
         text=True,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.stores.lancedb.versions import LanceVersions
-from include.lore.types import Recipe
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.stores.lancedb.store import LanceStore
+from lore.stores.lancedb.versions import LanceVersions
+from lore.types import Recipe
+
 from tests.fakes import FakeEmbedder
 
 __all__ = ["LONG", "VersionedHouse"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.ingest.sync import Sync
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.types import Batch, Recipe
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import Sync
+from lore.stores.lancedb.store import LanceStore
+from lore.types import Batch, Recipe
+
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 
 

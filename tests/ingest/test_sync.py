@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-
-from include.lore.errors import (
+from lore.errors import (
     ConfigurationError,
     ConversionError,
     LoreError,
@@ -24,12 +23,13 @@ from include.lore.errors import (
     StoreError,
     SyncError,
 )
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.ingest.stage import alone
-from include.lore.ingest.sync import Progress, ShardReport, Sync
-from include.lore.protocols import Source, Store
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.types import Batch, Document, Entry, Failure, Recipe
+from lore.ingest.extract.staging import alone
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import Progress, ShardReport, Sync
+from lore.protocols import Source, Store
+from lore.stores.lancedb.store import LanceStore
+from lore.types import Batch, Document, Entry, Failure, Recipe
+
 from tests.conftest import ROOT
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 from tests.ingest.sync_process import make_sync
@@ -433,7 +433,7 @@ def test_a_disk_that_is_full_while_staging_is_an_error_in_words(house: House) ->
         "import resource, signal, sys; from tests.ingest.sync_process import make_sync\n"
         "sync = make_sync(*sys.argv[1:]); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))\n"
-        "from include.lore.errors import StoreError\n"
+        "from lore.errors import StoreError\n"
         "try: sync.extract('run')\n"
         "except StoreError as error: print(error.retryable, error)\n"
     )

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lore.errors import LoreError, ModelError, StoreError
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import ShardReport, Sync
+from lore.ingest.versions import VersionBuilder, behind, part_of
+from lore.stores.lancedb.store import LanceStore
+from lore.types import Batch, Document, Entry, IndexVersion
 
-from include.lore.errors import LoreError, ModelError, StoreError
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.ingest.sync import ShardReport, Sync
-from include.lore.ingest.versions import VersionBuilder, behind, part_of
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.types import Batch, Document, Entry, IndexVersion
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 from tests.ingest.houses import LONG, VersionedHouse
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
-
-from include.lore.types import Chunk, Hit
+from lore.types import Chunk, Hit
 
 
 def make_hit(page: str, text: str, *, vector: np.ndarray | None = None, score: float = 0.0) -> Hit:

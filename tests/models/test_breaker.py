@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from include.lore.models.breaker import CircuitBreaker
+from lore.models.breaker import CircuitBreaker
 
 
 def make(now: list[float]) -> CircuitBreaker:

@@ -9,11 +9,11 @@ from threading import Event, Lock
 from typing import Any
 
 import pytest
+from lore.errors import ContextTooLongError, ModelError
+from lore.models.breaker import CircuitBreaker
+from lore.models.limiter import Limiter
+from lore.types import Message
 
-from include.lore.errors import ContextTooLongError, ModelError
-from include.lore.models.breaker import CircuitBreaker
-from include.lore.models.limiter import Limiter
-from include.lore.types import Message
 from tests.models.vendors import (
     ANTHROPIC,
     AZURE,
@@ -30,8 +30,8 @@ from tests.models.vendors import (
     each,
     failure,
 )
-from tests.servers import openai
-from tests.servers.models import Fault
+from tests.servers.model_apis import openai
+from tests.servers.model_apis.models import Fault
 
 
 def waits(vendor: Vendor, value: str) -> Fault:

@@ -8,12 +8,12 @@ from threading import Event
 from typing import Any
 
 import pytest
+from lore.errors import ConfigurationError, ContextTooLongError, MissingPackageError, ModelError
+from lore.models.chat import LangChainChatModel
+from lore.types import Message
 from pydantic import BaseModel, Field
 
-from include.lore.errors import ConfigurationError, ContextTooLongError, MissingPackageError, ModelError
-from include.lore.models.chat import LangChainChatModel
-from include.lore.types import Message
-from tests.servers.openai import Fault, OpenAIServer, error
+from tests.servers.model_apis.openai import Fault, OpenAIServer, error
 
 KEY = "sk-very-secret-0123456789"
 MESSAGES = [

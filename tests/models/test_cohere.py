@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from lore.errors import ConfigurationError, ModelError
+from lore.models.cohere import CohereReranker
+from lore.models.prices import load_prices
+from lore.types import Hit, Usage
 
-from include.lore.errors import ConfigurationError, ModelError
-from include.lore.models.cohere import CohereReranker
-from include.lore.models.prices import load_prices
-from include.lore.types import Hit, Usage
 from tests.models.hits import make_hit
-from tests.servers.cohere import CohereServer, Fault, error
+from tests.servers.model_apis.cohere import CohereServer, Fault, error
 
 KEY = "co-very-secret-0123456789"
 

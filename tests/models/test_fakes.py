@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from lore.protocols import Embedder
 
-from include.lore.protocols import Embedder
 from tests.contracts.embedder import EmbedderContract
 from tests.fakes import FakeEmbedder
 

@@ -7,15 +7,15 @@ from threading import Event
 from typing import Any
 
 import pytest
+from lore.models.breaker import CircuitBreaker
+from lore.models.cohere import CohereReranker
+from lore.models.fallback import RerankerChain
+from lore.models.prices import load_prices
+from lore.protocols import FallbackReranker
+from lore.types import Hit, Usage
 
-from include.lore.models.breaker import CircuitBreaker
-from include.lore.models.cohere import CohereReranker
-from include.lore.models.fallback import RerankerChain
-from include.lore.models.prices import load_prices
-from include.lore.protocols import FallbackReranker
-from include.lore.types import Hit, Usage
 from tests.models.hits import make_hit
-from tests.servers.cohere import CohereServer, Fault, error
+from tests.servers.model_apis.cohere import CohereServer, Fault, error
 
 HITS = [make_hit("cats", "All about cats."), make_hit("keys", "How to rotate a key.")]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lore.errors import ConfigurationError, ModelError
+from lore.models.local import LocalEmbedder
+from lore.models.minilm import reference_embedding
+from lore.protocols import Embedder
 
-from include.lore.errors import ConfigurationError, ModelError
-from include.lore.models.local import LocalEmbedder
-from include.lore.models.minilm import reference_embedding
-from include.lore.protocols import Embedder
 from tests.contracts.embedder import EmbedderContract
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,7 +123,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(
 def test_several_processes_may_build_at_once(local: LocalEmbedder, cache_dir: Path, tmp_path: Path) -> None:
     local.embed_query("x")
     program = (
-        "import sys; from pathlib import Path; from include.lore.models.local import LocalEmbedder\n"
+        "import sys; from pathlib import Path; from lore.models.local import LocalEmbedder\n"
         "LocalEmbedder(Path(sys.argv[1]), model_dir=None, threads=1).embed_query('x')"
     )
     environ = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT)}
@@ -153,10 +153,9 @@ def test_other_files_than_the_official_ones_are_refused(
 
 
 def test_a_graph_that_disagrees_with_the_weights_is_not_used(weights_dir: Path) -> None:
+    from lore.models.local import build_encoder
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
-
-    from include.lore.models.local import build_encoder
 
     weights = load_file(weights_dir / "model.safetensors")
     tokenizer = Tokenizer.from_file(str(weights_dir / "tokenizer.json"))

@@ -14,10 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from lore.models.local_reranker import LocalReranker
+from lore.models.terms import terms_of
+from lore.types import Hit
 
-from include.lore.models.local_reranker import LocalReranker
-from include.lore.models.terms import terms_of
-from include.lore.types import Hit
 from tests.fakes import FakeEmbedder
 from tests.models.hits import make_hit
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lore.errors import ConfigurationError, ModelError
+from lore.models.openai import OpenAIEmbedder
+from lore.models.prices import load_prices
+from lore.protocols import Embedder
+from lore.types import Usage
 
-from include.lore.errors import ConfigurationError, ModelError
-from include.lore.models.openai import OpenAIEmbedder
-from include.lore.models.prices import load_prices
-from include.lore.protocols import Embedder
-from include.lore.types import Usage
 from tests.contracts.embedder import EmbedderContract
-from tests.servers.openai import Fault, OpenAIServer, embedding_of, error
+from tests.servers.model_apis.openai import Fault, OpenAIServer, embedding_of, error
 
 KEY = "sk-very-secret-0123456789"
 

@@ -6,9 +6,8 @@ import logging
 from pathlib import Path
 
 import pytest
-
-from include.lore.errors import ConfigurationError
-from include.lore.models.prices import load_prices
+from lore.errors import ConfigurationError
+from lore.models.prices import load_prices
 
 OWN = """
 models:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-
-from include.lore.models.terms import (
+from lore.models.terms import (
     adjacent_pairs,
     bm25,
     count_terms,

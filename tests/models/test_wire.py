@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from lore.errors import ConfigurationError, ContextTooLongError, ModelError
+from lore.models.chat import LangChainChatModel
+from lore.models.prices import load_prices
+from lore.types import Usage
 
-from include.lore.errors import ConfigurationError, ContextTooLongError, ModelError
-from include.lore.models.chat import LangChainChatModel
-from include.lore.models.prices import load_prices
-from include.lore.types import Usage
 from tests.models.vendors import (
     ANTHROPIC,
     AZURE,
@@ -28,8 +28,8 @@ from tests.models.vendors import (
     failure,
     needed,
 )
-from tests.servers import anthropic, bedrock, ollama, openai
-from tests.servers.models import Fault
+from tests.servers.model_apis import anthropic, bedrock, ollama, openai
+from tests.servers.model_apis.models import Fault
 
 # ---------------------------------------------------------------------------------------------------------- answers
 

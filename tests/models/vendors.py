@@ -9,14 +9,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from lore.errors import LoreError
+from lore.models.chat import LangChainChatModel
+from lore.models.prices import load_prices
+from lore.types import Message
 from pydantic import BaseModel, Field
 
-from include.lore.errors import LoreError
-from include.lore.models.chat import LangChainChatModel
-from include.lore.models.prices import load_prices
-from include.lore.types import Message
-from tests.servers import anthropic, bedrock, ollama, openai
-from tests.servers.models import Fault, ModelServer
+from tests.servers.model_apis import anthropic, bedrock, ollama, openai
+from tests.servers.model_apis.models import Fault, ModelServer
 
 KEY = "sk-very-secret-0123456789"
 MESSAGES = [Message("system", "Be brief."), Message("user", "What is it?")]

@@ -6,10 +6,9 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-
-from include.lore.errors import LoreError
-from include.lore.protocols import Embedder
-from include.lore.types import PUBLIC, Chunk, Counts, Document, Hit
+from lore.errors import LoreError
+from lore.protocols import Embedder
+from lore.types import PUBLIC, Chunk, Counts, Document, Hit
 
 
 def make_chunk(name: str, text: str, **changes: object) -> Chunk:

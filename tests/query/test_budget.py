@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
-
-from include.lore.errors import RecordsError
-from include.lore.query.budget import GRACE_SECONDS, REFRESH_SECONDS, Budget
-from include.lore.types import Usage
+from lore.errors import RecordsError
+from lore.query.budget import GRACE_SECONDS, REFRESH_SECONDS, Budget
+from lore.types import Usage
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lore.query.pipeline import Pipeline
+from lore.settings import load_settings
+from lore.types import Question
+from lore.wiring import make_pipeline
 
-from include.lore.query.pipeline import Pipeline
-from include.lore.settings import load_settings
-from include.lore.types import Question
-from include.lore.wiring import make_pipeline
 from tests.fakes import FakeEmbedder
 from tests.query.fakes import MemoryIndex, make_chunk
-from tests.servers import cohere, openai
+from tests.servers.model_apis import cohere, openai
 
 QUESTION = Question("How do I rotate the API key?")
 PLAN = json.dumps(

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
+from lore.errors import ConfigurationError, ContextTooLongError, LoreError, ModelError, StoreError
+from lore.protocols import Embedder, Reranker
+from lore.query.pipeline import Deadlines, Pipeline
+from lore.types import Answer, Hit, Question
 
-from include.lore.errors import ConfigurationError, ContextTooLongError, LoreError, ModelError, StoreError
-from include.lore.protocols import Embedder, Reranker
-from include.lore.query.pipeline import Deadlines, Pipeline
-from include.lore.types import Answer, Hit, Question
 from tests.fakes import FakeChatModel, FakeEmbedder, make_document
 from tests.query.fakes import MemoryIndex, make_chunk
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from lore.errors import ConfigurationError, ModelError, StoreError
+from lore.protocols import Recorder
+from lore.query.answer.llm import EMPTY_INDEX, NO_MODEL, NOTHING_FOUND, UNCITED
+from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from lore.query.pipeline import MAX_QUESTION_CHARACTERS, Pipeline
+from lore.query.prompts import load_prompt, prompt_version
+from lore.types import Answer, Check, Chunk, Hit, Plan, Question, Ranked, Usage
 
-from include.lore.errors import ConfigurationError, ModelError, StoreError
-from include.lore.protocols import Recorder
-from include.lore.query.answer import EMPTY_INDEX, NO_MODEL, NOTHING_FOUND, UNCITED
-from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
-from include.lore.query.pipeline import MAX_QUESTION_CHARACTERS, Pipeline
-from include.lore.query.prompts import load_prompt, prompt_version
-from include.lore.types import Answer, Check, Chunk, Hit, Plan, Question, Ranked, Usage
 from tests.fakes import FakeChatModel, FakeEmbedder
 from tests.query.fakes import MemoryIndex, ReversingReranker, make_chunk
 

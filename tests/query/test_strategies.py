@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from lore.query.pipeline import Pipeline
+from lore.types import Answer, Question, Strategy
 
-from include.lore.query.pipeline import Pipeline
-from include.lore.types import Answer, Question, Strategy
 from tests.fakes import FakeChatModel, FakeEmbedder
 from tests.query.fakes import MemoryIndex, make_chunk
 

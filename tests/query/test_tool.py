@@ -11,12 +11,12 @@ from langchain.agents import create_agent
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import StructuredTool
+from lore import make_search_tool
+from lore.errors import StoreError
+from lore.query.pipeline import Pipeline
+from lore.query.understand.filters import KnownSource
+from lore.types import Chunk
 
-from include.lore import make_search_tool
-from include.lore.errors import StoreError
-from include.lore.query.filters import KnownSource
-from include.lore.query.pipeline import Pipeline
-from include.lore.types import Chunk
 from tests.fakes import FakeEmbedder
 from tests.query.fakes import MemoryIndex, make_chunk
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-
-from include.lore.types import (
+from lore.types import (
     Answer,
     Check,
     Chunk,

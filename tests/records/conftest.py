@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lore.records.records import Records
 
-from include.lore.records.records import Records
 from tests.servers import postgres
 
 

@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-from include.lore.protocols import OnUsage
-from include.lore.query.pipeline import Pipeline
-from include.lore.records.recorder import QueuedRecorder
-from include.lore.records.records import Records
-from include.lore.types import Message, Question, Usage
+from lore.protocols import OnUsage
+from lore.query.pipeline import Pipeline
+from lore.records.recorder import QueuedRecorder
+from lore.records.records import Records
+from lore.types import Message, Question, Usage
+
 from tests.fakes import FakeEmbedder
 from tests.query.fakes import MemoryIndex, make_chunk
 from tests.records.conftest import unredacted

@@ -9,16 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from lore.records.claims import Claims
+from lore.records.records import Records
 
-from include.lore.records.claims import Claims
-from include.lore.records.records import Records
 from tests.conftest import ROOT
 
 CLAIM_ALL = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from include.lore.records.claims import Claims
-from include.lore.records.records import Records
+from lore.records.claims import Claims
+from lore.records.records import Records
 url, owner = sys.argv[1:]
 with Records.open(url, str) as records, ThreadPoolExecutor(8) as pool:
     claims = Claims(records.engine)

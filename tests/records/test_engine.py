@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from lore.errors import ConfigurationError, RecordsError
+from lore.records.engine import check_url, database_file, open_engine, reading
+from lore.records.records import Records
 from sqlalchemy import text
 
-from include.lore.errors import ConfigurationError, RecordsError
-from include.lore.records.engine import check_url, database_file, open_engine, reading
-from include.lore.records.records import Records
 from tests.conftest import ROOT
 from tests.records.answers import full_answer, small_answer
 from tests.records.conftest import unredacted
@@ -23,7 +23,7 @@ from tests.servers.postgres import Postgres
 
 ADD_FOR_EVER = """
 import sys
-from include.lore.records.records import Records
+from lore.records.records import Records
 from tests.records.answers import full_answer
 with Records.open(sys.argv[1], str) as records:
     for number in range(100_000):

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
 import pytest
+from lore.records.opinions import Opinions, Standing, Told, Word
+from lore.records.records import Records
 
-from include.lore.records.opinions import Opinions, Standing, Told, Word
-from include.lore.records.records import Records
 from tests.records.answers import full_answer
 
 

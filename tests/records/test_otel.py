@@ -6,11 +6,11 @@ import logging
 from dataclasses import replace
 
 import pytest
+from lore.errors import ConfigurationError, RecordsError
+from lore.records.otel import TraceSink, check_endpoint
+from lore.records.recorder import Finished, QueuedRecorder
+from lore.types import Answer, Plan, Trace, Usage
 
-from include.lore.errors import ConfigurationError, RecordsError
-from include.lore.records.otel import TraceSink, check_endpoint
-from include.lore.records.recorder import Finished, QueuedRecorder
-from include.lore.types import Answer, Plan, Trace, Usage
 from tests.records.answers import MARCH, full_answer, small_answer
 from tests.records.conftest import unredacted
 from tests.servers.otlp import Collector, attributes
@@ -87,7 +87,7 @@ def test_a_path_that_is_given_is_kept() -> None:
 
 
 def test_a_collector_that_refuses_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "include.lore")
+    caplog.set_level(logging.WARNING, "lore")
     with Collector(refusals=2, status=400) as collector:
         recorder = QueuedRecorder(
             lambda: TraceSink(collector.base_url, content=False, redact=unredacted), "the traces", first_pause=0.01

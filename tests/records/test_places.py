@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+from lore.records.places import Places
+from lore.records.records import Records
+from lore.records.schema import bring_up_to_date, migrate
 from sqlalchemy import text
 
-from include.lore.records.places import Places
-from include.lore.records.records import Records
-from include.lore.records.schema import bring_up_to_date, migrate
 from tests.records.answers import full_answer, small_answer
 from tests.records.conftest import unredacted
 

@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from lore.errors import ConfigurationError, RecordsError
+from lore.records.recorder import Finished, QueuedRecorder
+from lore.records.recorders import Recorders
+from lore.records.records import Records
 
-from include.lore.errors import ConfigurationError, RecordsError
-from include.lore.records.recorder import Finished, QueuedRecorder
-from include.lore.records.recorders import Recorders
-from include.lore.records.records import Records
 from tests.conftest import ROOT
 from tests.records.answers import full_answer, small_answer
 from tests.records.conftest import unredacted
@@ -26,8 +26,8 @@ from tests.records.conftest import unredacted
 RECORD_AND_END = """
 import sys
 from functools import partial
-from include.lore.records.recorder import QueuedRecorder
-from include.lore.records.records import Records
+from lore.records.recorder import QueuedRecorder
+from lore.records.records import Records
 from tests.records.answers import full_answer
 recorder = QueuedRecorder(partial(Records.open, sys.argv[1], str), "the records")
 for number in range(20):
@@ -39,8 +39,8 @@ if len(sys.argv) > 2:
 RECORD_AND_FORK = """
 import os, sys
 from functools import partial
-from include.lore.records.recorder import QueuedRecorder
-from include.lore.records.records import Records
+from lore.records.recorder import QueuedRecorder
+from lore.records.records import Records
 from tests.records.answers import full_answer
 recorder = QueuedRecorder(partial(Records.open, sys.argv[1], str), "the records")
 recorder.record(full_answer("parent-1"))

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lore.errors import ConfigurationError
+from lore.records.clean import MAX_CHARACTERS, MAX_ITEMS
+from lore.records.records import Records
+from lore.types import Answer, Citation, Hit, Message, Plan, Question, Trace, Usage
 
-from include.lore.errors import ConfigurationError
-from include.lore.records.clean import MAX_CHARACTERS, MAX_ITEMS
-from include.lore.records.records import Records
-from include.lore.types import Answer, Citation, Hit, Message, Plan, Question, Trace, Usage
 from tests.records.answers import MARCH, chunk, full_answer, small_answer
 from tests.records.conftest import unredacted
 
@@ -239,9 +239,8 @@ class TestRemoval:
 
 
 def _count_rows(records: Records) -> dict[str, int]:
+    from lore.records.tables import metadata
     from sqlalchemy import func, select
-
-    from include.lore.records.tables import metadata
 
     with records.engine.connect() as connection:
         return {

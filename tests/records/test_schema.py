@@ -11,18 +11,18 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from lore.errors import ConfigurationError, RecordsError
+from lore.records.engine import open_engine
+from lore.records.records import Records
+from lore.records.schema import MIGRATIONS, bring_up_to_date, migrate
+from lore.records.tables import HEAD, VERSION_TABLE, metadata
 from sqlalchemy import inspect, text
 
-from include.lore.errors import ConfigurationError, RecordsError
-from include.lore.records.engine import open_engine
-from include.lore.records.records import Records
-from include.lore.records.schema import MIGRATIONS, bring_up_to_date, migrate
-from include.lore.records.tables import HEAD, VERSION_TABLE, metadata
 from tests.conftest import ROOT
 from tests.records.answers import full_answer
 from tests.records.conftest import unredacted
 
-OPEN = "import sys; from include.lore.records.records import Records; Records.open(sys.argv[1], str).close()"
+OPEN = "import sys; from lore.records.records import Records; Records.open(sys.argv[1], str).close()"
 
 
 def test_the_migrations_make_the_tables_that_the_code_knows(records: Records) -> None:

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from lore.errors import ConfigurationError
+from lore.settings import Settings, load_settings
+from lore.types import Question
+from lore.wiring.records import make_ledger, make_recorder, open_records
 
-from include.lore.errors import ConfigurationError
-from include.lore.settings import Settings, load_settings
-from include.lore.types import Question
-from include.lore.wiring.records import make_ledger, make_recorder, open_records
 from tests.conftest import ROOT
 from tests.records.answers import full_answer, small_answer
 from tests.servers.otlp import Collector
@@ -20,8 +20,8 @@ from tests.servers.otlp import Collector
 TOKEN = "ghp_" + "a1B2" * 9
 IMPORTED = """
 import sys
-from include.lore.settings import load_settings
-from include.lore.wiring.records import make_recorder
+from lore.settings import load_settings
+from lore.wiring.records import make_recorder
 make_recorder(load_settings({"LORE_RECORDS_URL": "sqlite:////nowhere/records.db", "LORE_OTEL_ENDPOINT": "http://h:1"}))
 print(sorted({"sqlalchemy", "alembic", "opentelemetry.sdk", "requests"} & set(sys.modules)))
 """

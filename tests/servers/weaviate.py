@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-
-from include.lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
+from lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from include.lore.protocols import Recorder
-from include.lore.query.events import Answered, Delta, Event, Planned
-from include.lore.settings import Settings, load_settings
-from include.lore.slackbot.bot import Transport
-from include.lore.slackbot.serve import Address, serve
-from include.lore.types import Answer, Citation, Plan, Question, Trace
-from tests.servers.slack_app import SlackApp
+from lore.protocols import Recorder
+from lore.query.events import Answered, Delta, Event, Planned
+from lore.settings import Settings, load_settings
+from lore.slackbot.app.bot import Transport
+from lore.slackbot.app.serve import Address, serve
+from lore.types import Answer, Citation, Plan, Question, Trace
+
+from tests.servers.slack.app import SlackApp
 
 PAGE = Citation(
     1, "docs:deploy", "chunk-1", "docs", "https://docs.example.com/deploy", "Deploying", (), "Run the command."

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from include.lore.records.claims import Claims
-from include.lore.records.engine import open_engine
-from include.lore.records.places import Places
-from include.lore.records.records import Records
+from lore.records.claims import Claims
+from lore.records.engine import open_engine
+from lore.records.places import Places
+from lore.records.records import Records
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
-from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
-from include.lore.records.claims import Claims
-from include.lore.records.places import Places
-from include.lore.settings import Settings
-from include.lore.slackbot.holds import Hold, Holds
-from include.lore.slackbot.reception import Reception, open_reception
-from include.lore.slackbot.words import Ask
-from include.lore.types import Answer, Plan, Question, Trace
+from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from lore.records.claims import Claims
+from lore.records.places import Places
+from lore.settings import Settings
+from lore.slackbot.app.reception import Reception, open_reception
+from lore.slackbot.queue.holds import Hold, Holds
+from lore.slackbot.types import Ask
+from lore.types import Answer, Plan, Question, Trace
+
 from tests.slackbot.fake_slack import BOT, FakeSlack
 
 PIECES = ("Open the settings, ", "press rotate, ", "and copy the new key.")

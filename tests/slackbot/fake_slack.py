@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from include.lore.slackbot.words import Block, Identity, Message, SlackError
+from lore.slackbot.types import Block, Identity, Message, SlackError
 
 BOT = Identity(team="T1", user="UBOT", bot="BBOT", name="lore", url="https://acme.slack.com/")
 APP = "ALORE"

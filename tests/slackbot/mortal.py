@@ -12,17 +12,17 @@ import time
 from collections.abc import Iterator
 from threading import Event as Forever
 
-from include.lore.query.events import Answered, Delta, Event, Planned
-from include.lore.records.claims import Claims
-from include.lore.records.engine import open_engine
-from include.lore.records.places import Places
-from include.lore.settings import Settings
-from include.lore.slackbot.api import WebApi
-from include.lore.slackbot.api_call import Caller, make_client
-from include.lore.slackbot.mentions import asked_text
-from include.lore.slackbot.reception import open_reception
-from include.lore.slackbot.words import Ask
-from include.lore.types import Answer, Plan, Question, Trace
+from lore.query.events import Answered, Delta, Event, Planned
+from lore.records.claims import Claims
+from lore.records.engine import open_engine
+from lore.records.places import Places
+from lore.settings import Settings
+from lore.slackbot.app.reception import open_reception
+from lore.slackbot.events.mentions import asked_text
+from lore.slackbot.slack_api.api import WebApi
+from lore.slackbot.slack_api.call import Caller, make_client
+from lore.slackbot.types import Ask
+from lore.types import Answer, Plan, Question, Trace
 
 PAUSE_SECONDS = 0.15
 

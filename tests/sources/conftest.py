@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from lore.types import Document
 
-from include.lore.types import Document
-from tests.servers.slack import SlackServer
-from tests.sources.test_slack import CHANNELS, USERS, documents, messages_of_weeks, source_of, thread
+from tests.servers.slack.web_api import SlackServer
+from tests.sources.slack.test_slack import CHANNELS, USERS, documents, messages_of_weeks, source_of, thread
 
 
 @pytest.fixture

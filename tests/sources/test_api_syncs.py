@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lore.convert import convert
+from lore.errors import SourceError
+from lore.ingest.report import SyncReport
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import Sync
+from lore.protocols import Source
+from lore.stores.lancedb.store import LanceStore
+from lore.types import Recipe
 
-from include.lore.convert import convert
-from include.lore.errors import SourceError
-from include.lore.ingest.report import SyncReport
-from include.lore.ingest.split import MarkdownSplitter
-from include.lore.ingest.sync import Sync
-from include.lore.protocols import Source
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.types import Recipe
 from tests.fakes import FakeEmbedder
 from tests.servers.discourse import DiscourseServer
 from tests.servers.json_api import ApiServer, Fault, ListServer

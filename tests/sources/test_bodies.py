@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-
-from include.lore.sources.bodies import broken_off, in_time, read_body
+from lore.sources.bodies import broken_off, in_time, read_body
 
 FAR, PAST = time.monotonic() + 3_600, time.monotonic() - 1
 

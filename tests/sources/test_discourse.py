@@ -6,14 +6,14 @@ import json
 import logging
 
 import pytest
+from lore.declarations import DiscourseDeclaration
+from lore.errors import SourceError
+from lore.settings import load_settings
+from lore.sources.discourse.source import DiscourseSource
+from lore.sources.http import Secrets
+from lore.sources.retries import Retries
+from lore.wiring import make_source
 
-from include.lore.declarations import DiscourseDeclaration
-from include.lore.errors import SourceError
-from include.lore.settings import load_settings
-from include.lore.sources.discourse.source import DiscourseSource
-from include.lore.sources.http import Secrets
-from include.lore.sources.retries import Retries
-from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.discourse import DiscourseServer, rate_limited
 from tests.servers.json_api import Fault

@@ -7,11 +7,11 @@ import subprocess
 from datetime import UTC, datetime
 
 import pytest
+from lore.convert import convert
+from lore.declarations import FilesDeclaration
+from lore.errors import SourceError
+from lore.sources.files import FilesSource
 
-from include.lore.convert import convert
-from include.lore.declarations import FilesDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.files import FilesSource
 from tests.contracts.source import SourceContract, failed, ids
 
 

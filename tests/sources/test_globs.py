@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from include.lore.errors import SourceError
-from include.lore.sources.globs import PathFilter
+from lore.errors import SourceError
+from lore.sources.globs import PathFilter
 
 
 @pytest.mark.parametrize("excluded", [False, True])

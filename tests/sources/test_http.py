@@ -6,10 +6,10 @@ import json
 import time
 
 import pytest
+from lore.errors import ConfigurationError, SourceError
+from lore.sources.http import HttpError, JsonApi, Secrets
+from lore.sources.retries import Retries
 
-from include.lore.errors import ConfigurationError, SourceError
-from include.lore.sources.http import HttpError, JsonApi, Secrets
-from include.lore.sources.retries import Retries
 from tests.servers.github import Fault, GitHubServer, rate_limited, too_many_requests
 
 PATH = "/repos/octo/demo/issues"

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from lore.declarations import JsonApiDeclaration, load_declaration
+from lore.errors import ConfigurationError, DeclarationError, SourceError
+from lore.settings import load_settings
+from lore.sources.http import Secrets, secrets_for
+from lore.sources.json_api.source import JsonApiSource
+from lore.sources.retries import Retries
+from lore.wiring import make_source
 
-from include.lore.declarations import JsonApiDeclaration, load_declaration
-from include.lore.errors import ConfigurationError, DeclarationError, SourceError
-from include.lore.settings import load_settings
-from include.lore.sources.http import Secrets, secrets_for
-from include.lore.sources.json_api.source import JsonApiSource
-from include.lore.sources.retries import Retries
-from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.json_api import Fault, ListServer
 

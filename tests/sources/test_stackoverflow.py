@@ -9,15 +9,15 @@ from html import escape
 from xml.sax.saxutils import quoteattr
 
 import pytest
+from lore.declarations import StackOverflowDeclaration
+from lore.errors import ConfigurationError, SourceError
+from lore.settings import load_settings
+from lore.sources.retries import Retries
+from lore.sources.stackoverflow.api import StackExchangeAccess
+from lore.sources.stackoverflow.dump import StackOverflowDumpSource
+from lore.sources.stackoverflow.source import StackOverflowSource
+from lore.wiring import make_source
 
-from include.lore.declarations import StackOverflowDeclaration
-from include.lore.errors import ConfigurationError, SourceError
-from include.lore.settings import load_settings
-from include.lore.sources.retries import Retries
-from include.lore.sources.stackoverflow.api import StackExchangeAccess
-from include.lore.sources.stackoverflow.dump import StackOverflowDumpSource
-from include.lore.sources.stackoverflow.source import StackOverflowSource
-from include.lore.wiring import make_source
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.json_api import Fault
 from tests.servers.stackexchange import StackExchangeServer, refused, throttled

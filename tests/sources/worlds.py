@@ -13,21 +13,15 @@ from tests.servers.github import GitHubServer
 from tests.servers.github_tarball import ArchiveServer
 from tests.servers.json_api import ListServer
 from tests.servers.site import SiteServer, links, page
-from tests.servers.slack import SlackServer
+from tests.servers.slack.web_api import SlackServer
 from tests.servers.stackexchange import StackExchangeServer
-from tests.sources import (
-    sites,
-    test_discourse,
-    test_files,
-    test_github_changes,
-    test_github_discussions,
-    test_github_issues,
-    test_github_repo,
-    test_json_api,
-    test_slack,
-    test_slack_export,
-    test_stackoverflow,
-)
+from tests.sources import test_discourse, test_files, test_json_api, test_stackoverflow
+from tests.sources.github import test_changes as test_github_changes
+from tests.sources.github import test_discussions as test_github_discussions
+from tests.sources.github import test_issues as test_github_issues
+from tests.sources.github import test_repo as test_github_repo
+from tests.sources.site import sites
+from tests.sources.slack import test_slack, test_slack_export
 
 __all__ = ["WORLDS"]
 

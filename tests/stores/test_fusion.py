@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from include.lore.stores.fusion import fuse, relative
+from lore.stores.fusion import fuse, relative
 
 NONE = np.nan
 

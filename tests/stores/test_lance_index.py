@@ -9,14 +9,14 @@ from typing import Any
 import lancedb
 import numpy as np
 import pytest
+from lore.stores import schema
+from lore.stores.fusion import fuse
+from lore.stores.lancedb.index import SEGMENTS_MAXIMUM, VECTOR_INDEX, optimize_chunks
+from lore.stores.lancedb.readers import run
+from lore.stores.lancedb.rows import LanceRows
+from lore.stores.lancedb.search import search, visible
+from lore.types import PUBLIC, Chunk, Hit
 
-from include.lore.stores import schema
-from include.lore.stores.fusion import fuse
-from include.lore.stores.lancedb.index import SEGMENTS_MAXIMUM, VECTOR_INDEX, optimize_chunks
-from include.lore.stores.lancedb.readers import run
-from include.lore.stores.lancedb.rows import LanceRows
-from include.lore.stores.lancedb.search import search, visible
-from include.lore.types import PUBLIC, Chunk, Hit
 from tests.contracts.store import DIMENSIONS
 
 CHUNKS = 3_000

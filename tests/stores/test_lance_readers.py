@@ -10,9 +10,9 @@ from pathlib import Path
 
 import lancedb
 import pytest
+from lore.stores.lancedb.readers import LanceReaders, run
+from lore.stores.lancedb.store import LanceStore
 
-from include.lore.stores.lancedb.readers import LanceReaders, run
-from include.lore.stores.lancedb.store import LanceStore
 from tests.contracts.store import RECIPE, embed, make_entry
 
 

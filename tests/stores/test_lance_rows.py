@@ -9,11 +9,11 @@ from typing import Any
 import lancedb
 import numpy as np
 import pytest
+from lore.stores import schema
+from lore.stores.lancedb.readers import run
+from lore.stores.lancedb.rows import ROWS_KEPT, LanceRows
+from lore.types import Chunk
 
-from include.lore.stores import schema
-from include.lore.stores.lancedb.readers import run
-from include.lore.stores.lancedb.rows import ROWS_KEPT, LanceRows
-from include.lore.types import Chunk
 from tests.query.fakes import make_chunk
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import lancedb
 import pytest
+from lore.stores import schema
+from lore.stores.lancedb.store import LanceStore
+from lore.stores.lancedb.tables import BLANK, replace_chunks, upsert
+from lore.types import Counts, Entry
 
-from include.lore.stores import schema
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.stores.lancedb.tables import BLANK, replace_chunks, upsert
-from include.lore.types import Counts, Entry
 from tests.contracts.store import RECIPE, embed, held, make_entry, texts
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lore.errors import ConfigurationError, StoreError
+from lore.stores.fusion import fuse
+from lore.stores.lancedb.folder import LOCK_FILE, MANIFEST_FILE
+from lore.stores.lancedb.store import LanceStore
+from lore.stores.lancedb.versions import LanceVersions
+from lore.types import Counts, Recipe, SourceState
 
-from include.lore.errors import ConfigurationError, StoreError
-from include.lore.stores.fusion import fuse
-from include.lore.stores.lancedb.folder import LOCK_FILE, MANIFEST_FILE
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.stores.lancedb.versions import LanceVersions
-from include.lore.types import Counts, Recipe, SourceState
 from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
 
 
@@ -28,7 +28,7 @@ def open_store(address: str, recipe: Recipe = RECIPE) -> LanceStore:
 
 class TestLanceStore(StoreContract):
     opener = "tests.stores.test_lancedb:open_store"
-    versions_opener = "include.lore.stores.lancedb.versions:LanceVersions"
+    versions_opener = "lore.stores.lancedb.versions:LanceVersions"
 
     @pytest.fixture
     def address(self, tmp_path: Path) -> str:
@@ -51,7 +51,7 @@ def test_reading_makes_nothing_on_disk(address: str) -> None:
 
 def test_importing_the_store_loads_neither_lancedb_nor_numpy() -> None:
     heavy = "lancedb", "pyarrow", "numpy"
-    code = f"import sys, include.lore.stores.lancedb.store; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, lore.stores.lancedb.store; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from lore.errors import StoreError
+from lore.stores.schema import chunk_values, to_chunk
+from lore.types import Chunk
 
-from include.lore.errors import StoreError
-from include.lore.stores.schema import chunk_values, to_chunk
-from include.lore.types import Chunk
 from tests.contracts.store import make_entry
 
 (CHUNK,) = make_entry("a", ["text"]).chunks

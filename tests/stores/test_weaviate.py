@@ -10,18 +10,18 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from lore.doctor import Finding, check_weaviate, guarded
+from lore.errors import ConfigurationError, IndexMismatchError, StoreError
+from lore.settings import Settings
+from lore.stores.weaviate import read, rows
+from lore.stores.weaviate.connection import WeaviateServer
+from lore.stores.weaviate.rows import Row, insert
+from lore.stores.weaviate.schema import Shape
+from lore.stores.weaviate.store import WeaviateStore
+from lore.stores.weaviate.versions import WeaviateVersions
+from lore.types import Counts, Recipe, SourceState
 from pydantic import SecretStr
 
-from include.lore.doctor import Finding, check_weaviate, guarded
-from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
-from include.lore.settings import Settings
-from include.lore.stores.weaviate import read, rows
-from include.lore.stores.weaviate.connection import WeaviateServer
-from include.lore.stores.weaviate.rows import Row, insert
-from include.lore.stores.weaviate.schema import Shape
-from include.lore.stores.weaviate.store import WeaviateStore
-from include.lore.stores.weaviate.versions import WeaviateVersions
-from include.lore.types import Counts, Recipe, SourceState
 from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
 from tests.servers.weaviate import WRITER, Address, client_of, names_at, remove
 from tests.stores.conftest import key_with
@@ -69,7 +69,7 @@ def test_reading_makes_nothing_on_the_server(weaviate_index: Address) -> None:
 
 def test_importing_the_store_loads_neither_the_client_nor_numpy() -> None:
     heavy = "weaviate", "grpc", "httpx", "numpy"
-    code = f"import sys, include.lore.stores.weaviate.store; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, lore.stores.weaviate.store; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lore.cli.app import app
 from typer.testing import CliRunner
 
-from include.lore.cli.app import app
 from tests.cli.conftest import environment, write_knowledge
 from tests.servers.weaviate import Address, remove
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import grpc
 import pytest
+from lore.errors import ConfigurationError, LoreError, StoreError
+from lore.stores.weaviate.connection import WeaviateServer
+from lore.stores.weaviate.store import WeaviateStore
+from lore.types import Counts
 
-from include.lore.errors import ConfigurationError, LoreError, StoreError
-from include.lore.stores.weaviate.connection import WeaviateServer
-from include.lore.stores.weaviate.store import WeaviateStore
-from include.lore.types import Counts
 from tests.contracts.store import RECIPE, embed, held, make_entry
 from tests.servers.faults import Proxy, answering, failing_grpc, failing_rest
 from tests.servers.weaviate import Address, Process

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lore.errors import ConfigurationError, StoreError
+from lore.stores.schema import chunk_values, to_chunk
+from lore.stores.weaviate.passages import Passages
+from lore.stores.weaviate.rows import WINDOW
+from lore.stores.weaviate.schema import VECTOR_NAME
+from lore.stores.weaviate.search import QUERY_CHARACTERS, search
+from lore.stores.weaviate.words import index_words
+from lore.types import PUBLIC, Hit
 from weaviate.classes.config import ConsistencyLevel
 from weaviate.classes.query import Filter, HybridFusion, MetadataQuery
 from weaviate.exceptions import WeaviateQueryError
 from weaviate.proto.v1 import base_pb2, search_get_pb2
 
-from include.lore.errors import ConfigurationError, StoreError
-from include.lore.stores.schema import chunk_values, to_chunk
-from include.lore.stores.weaviate.passages import Passages
-from include.lore.stores.weaviate.rows import WINDOW
-from include.lore.stores.weaviate.schema import VECTOR_NAME
-from include.lore.stores.weaviate.search import QUERY_CHARACTERS, search
-from include.lore.stores.weaviate.words import index_words
-from include.lore.types import PUBLIC, Hit
 from tests.contracts.store import embed, make_entry
 from tests.servers.weaviate import Address, client_of
 from tests.stores.test_weaviate import open_at

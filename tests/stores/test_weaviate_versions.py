@@ -10,14 +10,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from lore.errors import ConfigurationError, IndexMismatchError, LoreError, StoreError
+from lore.stores.manifest import version_to_json
+from lore.stores.weaviate import records
+from lore.stores.weaviate.schema import Shape, key_of
+from lore.stores.weaviate.store import WeaviateStore
+from lore.stores.weaviate.versions import WeaviateVersions
+from lore.types import Counts, IndexVersion, Recipe
 
-from include.lore.errors import ConfigurationError, IndexMismatchError, LoreError, StoreError
-from include.lore.stores.manifest import version_to_json
-from include.lore.stores.weaviate import records
-from include.lore.stores.weaviate.schema import Shape, key_of
-from include.lore.stores.weaviate.store import WeaviateStore
-from include.lore.stores.weaviate.versions import WeaviateVersions
-from include.lore.types import Counts, IndexVersion, Recipe
 from tests.contracts.store import DIMENSIONS, OTHER_MODEL, RECIPE, embed, held, make_entry, texts
 from tests.servers.weaviate import Address, client_of, names_at
 from tests.stores.conftest import key_with

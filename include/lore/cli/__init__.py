@@ -7,6 +7,6 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line of this process; never returns."""
-    from include.lore.cli.app import app
+    from lore.cli.app import app
 
     app()

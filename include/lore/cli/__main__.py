@@ -1,5 +1,5 @@
-"""`python -m include.lore.cli`, for where the `lore` script is not installed."""
+"""`python -m lore.cli`, for where the `lore` script is not installed."""
 
-from include.lore.cli import main
+from lore.cli import main
 
 main()

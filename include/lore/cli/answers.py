@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from include.lore.cli.output import fits, message, one_line, print_json, print_rich, print_text
-from include.lore.cli.record_text import money, record_lines, replay_lines, shortened
+from lore.cli.output import fits, message, one_line, print_json, print_rich, print_text
+from lore.cli.record_text import money, record_lines, replay_lines, shortened
 
 if TYPE_CHECKING:
-    from include.lore.records.entries import Cost, Summary
-    from include.lore.records.records import Records
+    from lore.records.entries import Cost, Summary
+    from lore.records.records import Records
 
 __all__ = ["register"]
 
@@ -81,8 +81,8 @@ def show(answer_id: Id, json: Json = False) -> None:
 
 def replay_answer(answer_id: Id, json: Json = False) -> None:
     """Ask a question again by the same plan, from the same version of the index, and show what is different."""
-    from include.lore.evaluation.replay import replay
-    from include.lore.settings import load_settings
+    from lore.evaluation.replay import replay
+    from lore.settings import load_settings
 
     with _records() as records:
         record = records.get(answer_id)
@@ -130,7 +130,7 @@ def show_costs(
     json: Json = False,
 ) -> None:
     """What the calls of models took: tokens and US dollars."""
-    from include.lore.records.costs import costs
+    from lore.records.costs import costs
 
     moment = _moment(since)
     with _records() as records:
@@ -149,8 +149,8 @@ def show_costs(
 
 
 def _records() -> Records:
-    from include.lore.settings import load_settings
-    from include.lore.wiring.records import open_records
+    from lore.settings import load_settings
+    from lore.wiring.records import open_records
 
     return open_records(load_settings())
 

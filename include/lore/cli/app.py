@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from include.lore.cli import answers, ask, baseline, compare, evaluate, index, ingest, questions, slack, sources, system
-from include.lore.cli.output import message, show_error
-from include.lore.errors import ConfigurationError, LoreError
+from lore.cli import answers, ask, baseline, compare, evaluate, index, ingest, questions, slack, sources, system
+from lore.cli.output import message, show_error
+from lore.errors import ConfigurationError, LoreError
 
 __all__ = ["app"]
 

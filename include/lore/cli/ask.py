@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from include.lore.cli.common import answer_json, hit_json, open_index
-from include.lore.cli.output import clean, is_terminal, message, one_line, print_json, print_rich, print_text
+from lore.cli.common import answer_json, hit_json, open_index
+from lore.cli.output import clean, is_terminal, message, one_line, print_json, print_rich, print_text
 
 if TYPE_CHECKING:
-    from include.lore.protocols import Recorder, Store
-    from include.lore.query.pipeline import Pipeline
-    from include.lore.settings import Settings
-    from include.lore.types import Answer, Citation, Hit, Question
+    from lore.protocols import Recorder, Store
+    from lore.query.pipeline import Pipeline
+    from lore.settings import Settings
+    from lore.types import Answer, Citation, Hit, Question
 
 __all__ = ["register"]
 
@@ -41,7 +41,7 @@ def search(
     json: Json = False,
 ) -> None:
     """Find the passages that answer a question best."""
-    from include.lore.settings import load_settings
+    from lore.settings import load_settings
 
     settings = load_settings() if limit is None else load_settings(rerank_limit=limit)
     question, pipeline, store = _open(words, source or (), settings)
@@ -57,8 +57,8 @@ def search(
 
 def ask(words: Words, source: Sources = None, json: Json = False) -> None:
     """Answer a question, and show the sources of the answer."""
-    from include.lore.settings import load_settings
-    from include.lore.wiring.records import make_recorder
+    from lore.settings import load_settings
+    from lore.wiring.records import make_recorder
 
     settings = load_settings()
     with make_recorder(settings) as recorder:
@@ -70,7 +70,7 @@ def ask(words: Words, source: Sources = None, json: Json = False) -> None:
 
 
 def _print_answer(pipeline: Pipeline, question: Question) -> None:
-    from include.lore.query.events import Answered, Delta
+    from lore.query.events import Answered, Delta
 
     printer = MarkdownPrinter()
     for event in pipeline.stream(question):
@@ -85,8 +85,8 @@ def _print_answer(pipeline: Pipeline, question: Question) -> None:
 def _open(
     words: Sequence[str], sources: Sequence[str], settings: Settings, recorder: Recorder | None = None
 ) -> tuple[Question, Pipeline, Store]:
-    from include.lore.types import Question
-    from include.lore.wiring import make_pipeline
+    from lore.types import Question
+    from lore.wiring import make_pipeline
 
     text = " ".join(words).strip()
     if not text:

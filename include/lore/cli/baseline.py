@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from include.lore.cli.common import require_index
-from include.lore.cli.output import message, print_json, progress
+from lore.cli.common import require_index
+from lore.cli.output import message, print_json, progress
 
 __all__ = ["register"]
 
@@ -31,8 +31,8 @@ def export_index(
     json: Json = False,
 ) -> None:
     """Write the documents of the index into a file from which another installation can start."""
-    from include.lore.settings import load_settings
-    from include.lore.wiring import make_baseline
+    from lore.settings import load_settings
+    from lore.wiring import make_baseline
 
     settings = load_settings()
     require_index(settings)
@@ -59,8 +59,8 @@ def import_index(
     json: Json = False,
 ) -> None:
     """Fill the index from a file that `lore export` wrote; may be run again when it was cut off."""
-    from include.lore.settings import load_settings
-    from include.lore.wiring import make_baseline
+    from lore.settings import load_settings
+    from lore.wiring import make_baseline
 
     with progress("import") as listener:
         report = make_baseline(load_settings()).load(file, replacing=replace, listener=listener)

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from include.lore.errors import ConfigurationError
+from lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from include.lore.protocols import Embedder, Store
-    from include.lore.settings import Settings
-    from include.lore.types import Answer, Citation, Filters, Hit
+    from lore.protocols import Embedder, Store
+    from lore.settings import Settings
+    from lore.types import Answer, Citation, Filters, Hit
 
 __all__ = ["answer_json", "check_sources", "hit_json", "index_exists", "open_index", "require_index"]
 
@@ -47,7 +47,7 @@ def require_index(settings: Settings) -> None:
 def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:
     """The index with its embedder, for reading. Raises ConfigurationError when it is absent or lacks a source."""
     require_index(settings)
-    from include.lore.wiring import make_embedder, open_store
+    from lore.wiring import make_embedder, open_store
 
     embedder = make_embedder(settings)
     store = open_store(settings, embedder)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from include.lore.cli.output import clean, message, print_json, print_rich, print_text, stages
-from include.lore.errors import ConfigurationError
+from lore.cli.output import clean, message, print_json, print_rich, print_text, stages
+from lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from include.lore.evaluation.comparison import Comparison, Retrieval
+    from lore.evaluation.compare.results import Comparison, Retrieval
 
 __all__ = ["register"]
 
@@ -47,10 +47,10 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Index the same documents by several strategies, search them in several ways, and say what each is worth."""
-    from include.lore.evaluation.compare import compare as run
-    from include.lore.evaluation.compare_report import comparison_page
-    from include.lore.evaluation.comparison import RETRIEVALS, STRATEGIES, IndexPlan
-    from include.lore.settings import load_settings
+    from lore.evaluation.compare.report_page import comparison_page
+    from lore.evaluation.compare.results import RETRIEVALS, STRATEGIES, IndexPlan
+    from lore.evaluation.compare.run import compare as run
+    from lore.settings import load_settings
 
     plans = [IndexPlan.parse(text) for text in dict.fromkeys(index or STRATEGIES)]
     folder = output or REPORTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
@@ -79,7 +79,7 @@ def compare(
 
 
 def _retrievals(names: Sequence[str] | None) -> list[Retrieval]:
-    from include.lore.evaluation.comparison import RETRIEVALS
+    from lore.evaluation.compare.results import RETRIEVALS
 
     known = {retrieval: retrieval for retrieval in RETRIEVALS}
     for name in names or ():
@@ -89,7 +89,7 @@ def _retrievals(names: Sequence[str] | None) -> list[Retrieval]:
 
 
 def _print(comparison: Comparison) -> None:
-    from include.lore.evaluation.compare_report import INDEX_HEADINGS, PAIR_HEADINGS, index_row, pair_row
+    from lore.evaluation.compare.report_page import INDEX_HEADINGS, PAIR_HEADINGS, index_row, pair_row
 
     print_text(
         f"{comparison.corpus}: {comparison.documents:,} documents, {comparison.questions:,} questions; embedder "

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from include.lore.cli.output import clean, message, print_json, print_rich, print_text, progress, stages
-from include.lore.errors import ConfigurationError
+from lore.cli.output import clean, message, print_json, print_rich, print_text, progress, stages
+from lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from include.lore.evaluation.assessment import Assessment
-    from include.lore.evaluation.retrieval import Evaluation
-    from include.lore.evaluation.run import Listener
-    from include.lore.settings import Settings
+    from lore.evaluation.beir.run import Listener
+    from lore.evaluation.live.results import Assessment
+    from lore.evaluation.metrics.retrieval import Evaluation
+    from lore.settings import Settings
 
 __all__ = ["register"]
 
@@ -72,7 +72,7 @@ def evaluate(
     assert questions is not None  # noqa: S101  one of both is given
     if stage != "all" or limit_queries is not None or convert or index is not None:
         raise typer.BadParameter("--stage, --limit-queries, --convert and --index belong to --beir.")
-    from include.lore.settings import load_settings
+    from lore.settings import load_settings
 
     floors = _floors(fail_below or ())
     settings = load_settings(judge_model=judge_model) if judge_model else load_settings()
@@ -89,10 +89,10 @@ def _assess(
 ) -> Assessment:
     from dataclasses import replace
 
-    from include.lore.cli.common import open_index
-    from include.lore.evaluation.assess import assess, open_evaluated
-    from include.lore.evaluation.assess_files import Journal, check_folder, save
-    from include.lore.evaluation.questions import load_questions
+    from lore.cli.common import open_index
+    from lore.evaluation.live.files import Journal, check_folder, save
+    from lore.evaluation.live.run import assess, open_evaluated
+    from lore.evaluation.questions.question_set import load_questions
 
     check_folder(folder)
     loaded = load_questions(questions)
@@ -127,7 +127,7 @@ def _assess(
 
 def _floors(given: Sequence[str]) -> dict[str, float]:
     """Metric → the value that it must not be below. Raises ConfigurationError."""
-    from include.lore.evaluation.assess_figures import METRICS
+    from lore.evaluation.live.figures import METRICS
 
     floors: dict[str, float] = {}
     for text in given:
@@ -153,7 +153,7 @@ def _below(assessment: Assessment, floors: Mapping[str, float]) -> Iterator[str]
 
 
 def _print(assessment: Assessment) -> None:
-    from include.lore.evaluation.assess_report import (
+    from lore.evaluation.live.report_page import (
         FIGURE_HEADINGS,
         TIMING_HEADINGS,
         cost_sentences,
@@ -203,9 +203,9 @@ def _evaluate_beir(
     json: bool,
 ) -> None:
     """Index a benchmark's corpus in a store of its own and score each stage of the search on whole pages."""
-    from include.lore.evaluation.retrieval import STAGES
-    from include.lore.evaluation.run import run_beir
-    from include.lore.settings import load_settings
+    from lore.evaluation.beir.run import run_beir
+    from lore.evaluation.metrics.retrieval import STAGES
+    from lore.settings import load_settings
 
     with _progress() as listener:
         evaluation = run_beir(
@@ -257,7 +257,7 @@ def _table(evaluation: Evaluation) -> Any:
 
 @contextmanager
 def _progress() -> Iterator[Listener]:
-    from include.lore.evaluation.run import Listener
+    from lore.evaluation.beir.run import Listener
 
     with stages("index") as tell:
         yield Listener(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from include.lore.cli.output import message, print_json, print_rich, print_text, progress
+from lore.cli.output import message, print_json, print_rich, print_text, progress
 
 if TYPE_CHECKING:
-    from include.lore.evaluation.verdict import Verdict
-    from include.lore.evaluation.versions import IndexVersions, Standing
-    from include.lore.settings import Settings
-    from include.lore.types import Recipe
+    from lore.evaluation.gate.verdict import Verdict
+    from lore.evaluation.versions import IndexVersions, Standing
+    from lore.settings import Settings
+    from lore.types import Recipe
 
 __all__ = ["register"]
 
@@ -176,13 +176,13 @@ def prune(
 
 
 def _settings(**overrides: Any) -> Settings:
-    from include.lore.settings import load_settings
+    from lore.settings import load_settings
 
     return load_settings(**{name: value for name, value in overrides.items() if value is not None})
 
 
 def _versions(settings: Settings) -> IndexVersions:
-    from include.lore.evaluation.versions import IndexVersions
+    from lore.evaluation.versions import IndexVersions
 
     return IndexVersions(settings)
 
@@ -193,7 +193,7 @@ def _judge(versions: IndexVersions, number: int) -> Verdict:
 
 
 def _report(verdict: Verdict, json: bool) -> None:
-    from include.lore.evaluation.gate_report import report_lines
+    from lore.evaluation.gate.report_text import report_lines
 
     if json:
         print_json(verdict.to_json())

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from include.lore.cli.common import check_sources
-from include.lore.cli.output import message, print_json, print_text, show_error, stderr_console
-from include.lore.errors import ConfigurationError, ConversionError, LoreError, RemovalFloorError, SyncError
+from lore.cli.common import check_sources
+from lore.cli.output import message, print_json, print_text, show_error, stderr_console
+from lore.errors import ConfigurationError, ConversionError, LoreError, RemovalFloorError, SyncError
 
 if TYPE_CHECKING:
-    from include.lore.declarations import Declaration, Declarations
-    from include.lore.ingest.sync import Progress, Sync, SyncReport
-    from include.lore.protocols import Store
-    from include.lore.settings import Settings
+    from lore.declarations import Declaration, Declarations
+    from lore.ingest.sync import Progress, Sync, SyncReport
+    from lore.protocols import Store
+    from lore.settings import Settings
 
 __all__ = ["register"]
 
@@ -46,9 +46,9 @@ def sync(
     json: Json = False,
 ) -> None:
     """Bring the index up to date with its sources."""
-    from include.lore.declarations import load_declarations
-    from include.lore.settings import load_settings
-    from include.lore.wiring import make_embedder, make_splitter, make_sync, open_store
+    from lore.declarations import load_declarations
+    from lore.settings import load_settings
+    from lore.wiring import make_embedder, make_splitter, make_sync, open_store
 
     if bool(ids) == all_sources:
         raise typer.BadParameter("Name the sources to sync, or give --all.")
@@ -80,9 +80,9 @@ def convert(
     ] = None,
 ) -> None:
     """Print a file as the Markdown that would be indexed."""
-    from include.lore.convert import FORMATS, format_of
-    from include.lore.convert import convert as to_markdown
-    from include.lore.types import Document
+    from lore.convert import FORMATS, format_of
+    from lore.convert import convert as to_markdown
+    from lore.types import Document
 
     known = ", ".join(sorted(name for name in FORMATS if ":" not in name)) + ", or code:LANGUAGE such as code:python"
     if format_name is not None and format_name not in FORMATS:
@@ -146,8 +146,8 @@ def _sync_one(
         result = dict(state.report) if state else {"source_id": source_id}
         result |= {"status": "failed", "error": error.message, "remedy": error.remedy}
         if state:
-            from include.lore.ingest.reconcile import reason_of
-            from include.lore.ingest.sync import SyncReport
+            from lore.ingest.finish.reconcile import reason_of
+            from lore.ingest.sync import SyncReport
 
             report = SyncReport.from_json(state.report)
             _tell(replace(report, reason=""))  # which is the error below
@@ -160,8 +160,8 @@ def _sync_one(
             message(f"{source_id}: failed.")
     failures = result.get("failures", ())
     if failures:
-        from include.lore.ingest.reconcile import named
-        from include.lore.types import Failure
+        from lore.ingest.finish.reconcile import named
+        from lore.types import Failure
 
         for failure in failures[:FAILURES_SHOWN]:
             message(f"  {named(Failure(**failure))}")
@@ -175,7 +175,7 @@ def _sync_one(
 
 def _tell(report: SyncReport) -> None:
     """How it went, without the documents that failed: they are named below it."""
-    from include.lore.ingest.reconcile import reason_of
+    from lore.ingest.finish.reconcile import reason_of
 
     message(replace(report, reason=report.reason.removeprefix(reason_of(report.failures)).lstrip()).summary())
     for line in report.duplicates.lines(DUPLICATES_SHOWN):

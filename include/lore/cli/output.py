@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from include.lore.errors import LoreError
+from lore.errors import LoreError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from include.lore.cli.common import open_index
-from include.lore.cli.output import message, print_json, print_text, progress
-from include.lore.errors import ConfigurationError
+from lore.cli.common import open_index
+from lore.cli.output import message, print_json, print_text, progress
+from lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from include.lore.evaluation.suggest import Suggestions
-    from include.lore.settings import Settings
+    from lore.evaluation.questions.suggest import Suggestions
+    from lore.settings import Settings
 
 __all__ = ["register"]
 
@@ -36,9 +36,9 @@ def suggest_questions(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Draft questions from a source's documents, for a person to read, correct and accept."""
-    from include.lore.evaluation.suggest import suggest, suggestions_yaml
-    from include.lore.settings import load_settings
-    from include.lore.wiring import make_chat_model
+    from lore.evaluation.questions.suggest import suggest, suggestions_yaml
+    from lore.settings import load_settings
+    from lore.wiring import make_chat_model
 
     if out is not None and out.exists():
         raise ConfigurationError(f"{out} exists and is not written over.", remedy="Name a new file with --out.")
@@ -65,7 +65,7 @@ def suggest_questions(
 
 def _known(settings: Settings) -> list[str]:
     """The questions of the team's set, which no draft should repeat."""
-    from include.lore.evaluation.questions import load_questions
+    from lore.evaluation.questions.question_set import load_questions
 
     if settings.questions is None:
         return []

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from include.lore.cli.output import clean, one_line
+from lore.cli.output import clean, one_line
 
 if TYPE_CHECKING:
-    from include.lore.evaluation.replay import Replay
-    from include.lore.records.entries import Record
-    from include.lore.types import Answer, Check, Citation, Plan, Trace, Usage
+    from lore.evaluation.replay import Replay
+    from lore.records.entries import Record
+    from lore.types import Answer, Check, Citation, Plan, Trace, Usage
 
 __all__ = ["money", "record_lines", "replay_lines", "shortened"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from include.lore.protocols import Recorder
-    from include.lore.query.pipeline import Pipeline
-    from include.lore.settings import Settings
+    from lore.protocols import Recorder
+    from lore.query.pipeline import Pipeline
+    from lore.settings import Settings
 
 __all__ = ["register"]
 
@@ -26,16 +26,16 @@ def slack(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="With --http: the port; 0 takes a free one.")] = 3000,
 ) -> None:
     """Answer in Slack until it is stopped; docs/slack.md goes from nothing to a first answer."""
-    from include.lore.settings import load_settings
-    from include.lore.slackbot.serve import Address, serve
+    from lore.settings import load_settings
+    from lore.slackbot.app.serve import Address, serve
 
     _log()
     serve(load_settings(), http=Address(host, port) if http else None, make_pipeline=_pipeline)
 
 
 def _pipeline(settings: Settings, recorder: Recorder) -> Pipeline:
-    from include.lore.cli.common import open_index
-    from include.lore.wiring import make_pipeline
+    from lore.cli.common import open_index
+    from lore.wiring import make_pipeline
 
     store, embedder = open_index(settings)
     return make_pipeline(settings, index=store, embedder=embedder, recorder=recorder)
@@ -44,4 +44,4 @@ def _pipeline(settings: Settings, recorder: Recorder) -> Pipeline:
 def _log() -> None:
     """Lore's own lines, and only the warnings of others, whose lines may hold what people wrote."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
-    logging.getLogger("include.lore").setLevel(logging.INFO)
+    logging.getLogger("lore").setLevel(logging.INFO)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from include.lore.cli.common import index_exists
-from include.lore.cli.output import clean, fits, message, print_json, print_rich, print_text, show_error
-from include.lore.errors import LoreError
+from lore.cli.common import index_exists
+from lore.cli.output import clean, fits, message, print_json, print_rich, print_text, show_error
+from lore.errors import LoreError
 
 if TYPE_CHECKING:
-    from include.lore.declarations import Declaration, Declarations
-    from include.lore.protocols import Store
-    from include.lore.settings import Settings
-    from include.lore.types import SourceState
+    from lore.declarations import Declaration, Declarations
+    from lore.protocols import Store
+    from lore.settings import Settings
+    from lore.types import SourceState
 
 __all__ = ["register"]
 
@@ -29,8 +29,8 @@ def register(app: typer.Typer) -> None:
 
 def sources(json: Json = False) -> None:
     """List the declared sources and what the index holds of them."""
-    from include.lore.declarations import load_declarations
-    from include.lore.settings import load_settings
+    from lore.declarations import load_declarations
+    from lore.settings import load_settings
 
     settings = load_settings()
     declarations = load_declarations(settings.sources_dir)
@@ -67,7 +67,7 @@ def sources(json: Json = False) -> None:
 
 def _index(settings: Settings) -> Store | None:
     """The index when there is one; its embedder is named but not loaded."""
-    from include.lore.wiring import make_embedder, open_store
+    from lore.wiring import make_embedder, open_store
 
     return open_store(settings, make_embedder(settings)) if index_exists(settings) else None
 

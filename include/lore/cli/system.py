@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from include.lore.cli.output import print_json, print_text
+from lore.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
-    from include.lore.doctor import Finding
+    from lore.doctor import Finding
 
 __all__ = ["register"]
 
@@ -43,13 +43,13 @@ def doctor(
 
 
 def _examine() -> Iterator[Finding]:
-    from include.lore.doctor import examine
+    from lore.doctor import examine
 
     return examine()
 
 
 def _examine_slack() -> Iterator[Finding]:
-    from include.lore.settings import load_settings
-    from include.lore.slackbot.checkup import examine_slack
+    from lore.settings import load_settings
+    from lore.slackbot.checks.checkup import examine_slack
 
     return examine_slack(load_settings())

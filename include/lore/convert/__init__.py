@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from include.lore.convert.anchors import ANCHORS
-from include.lore.convert.formats import FORMATS, format_of
-from include.lore.convert.includes import resolve_includes
+from lore.convert.anchors import ANCHORS
+from lore.convert.formats import FORMATS, format_of
+from lore.convert.includes import resolve_includes
 
 if TYPE_CHECKING:
-    from include.lore.types import Document
+    from lore.types import Document
 
 __all__ = ["ANCHORS", "CONVERTER_VERSION", "FORMATS", "convert", "format_of", "resolve_includes"]
 
@@ -24,6 +24,6 @@ def convert(document: Document) -> Document:
     itself (first H1, a page's <title>); the file's name. Raises ConversionError, never another error, when this
     document cannot be converted.
     """
-    from include.lore.convert.dispatch import convert_document
+    from lore.convert.dispatch import convert_document
 
     return convert_document(document)

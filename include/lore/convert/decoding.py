@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from include.lore.errors import ConversionError
+from lore.errors import ConversionError
 
 __all__ = ["clean", "decode", "refuse_binary"]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
-from include.lore.convert.decoding import clean, decode, refuse_binary
-from include.lore.convert.formats import BINARY_FORMATS, CODE_PREFIX, FORMATS
-from include.lore.convert.result import Converted
-from include.lore.errors import ConversionError
-from include.lore.types import Document
+from lore.convert.decoding import clean, decode, refuse_binary
+from lore.convert.formats import BINARY_FORMATS, CODE_PREFIX, FORMATS
+from lore.convert.result import Converted
+from lore.errors import ConversionError
+from lore.types import Document
 
 __all__ = ["convert_document"]
 
@@ -20,7 +20,7 @@ MAX_SIZE = 32 * 1024 * 1024
 
 
 def convert_document(document: Document) -> Document:
-    """See `include.lore.convert.convert`."""
+    """See `lore.convert.convert`."""
     try:
         converted = _convert(document)
         title = _title(document, converted)
@@ -61,11 +61,11 @@ def _convert_binary(document: Document) -> Converted:
             remedy="Give its `data`, or its format as text.",
         )
     if document.format == "pdf":
-        from include.lore.convert.pdf import convert_pdf
+        from lore.convert.pdf import convert_pdf
 
         converted = convert_pdf(document.data)
     else:
-        from include.lore.convert.office import convert_office
+        from lore.convert.office import convert_office
 
         converted = convert_office(document.data, document.format)
     return replace(converted, text=clean(converted.text))
@@ -74,26 +74,26 @@ def _convert_binary(document: Document) -> Converted:
 def _converter(name: str, url: str) -> Callable[[str], Converted]:
     """The converter of a format; its libraries are imported here, on first use."""
     if name.startswith(CODE_PREFIX):
-        from include.lore.convert.text import convert_code
+        from lore.convert.text import convert_code
 
         return lambda text: convert_code(text, name.removeprefix(CODE_PREFIX))
     match name:
         case "markdown":
-            from include.lore.convert.markdown import convert_markdown as converter
+            from lore.convert.markdown import convert_markdown as converter
         case "mdx":
-            from include.lore.convert.markdown import convert_mdx as converter
+            from lore.convert.markdown import convert_mdx as converter
         case "html":
-            from include.lore.convert.html import convert_html
+            from lore.convert.html import convert_html
 
             return lambda text: convert_html(text, url)
         case "rst":
-            from include.lore.convert.rst import convert_rst as converter
+            from lore.convert.rst import convert_rst as converter
         case "notebook":
-            from include.lore.convert.notebook import convert_notebook as converter
+            from lore.convert.notebook import convert_notebook as converter
         case "xml":
-            from include.lore.convert.feed import convert_xml as converter
+            from lore.convert.feed import convert_xml as converter
         case _:
-            from include.lore.convert.text import convert_text as converter
+            from lore.convert.text import convert_text as converter
     return converter
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from include.lore.convert.html import convert_html, fragment_to_markdown
-from include.lore.convert.result import Converted
-from include.lore.convert.text import convert_code
-from include.lore.errors import ConversionError
+from lore.convert.html import convert_html, fragment_to_markdown
+from lore.convert.result import Converted
+from lore.convert.text import convert_code
+from lore.errors import ConversionError
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -84,7 +84,7 @@ def _inner(element: _Element) -> str:
 
 def _demote(markdown: str) -> str:
     """The headings of an item's text below the item's own."""
-    from include.lore.convert.fences import lines
+    from lore.convert.fences import lines
 
     return "\n".join(
         re.sub(r"^(#{1,6})(?= )", lambda match: "#" * min(6, len(match[1]) + 2), line.text)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from include.lore.convert.anchors import has_anchor
+from lore.convert.anchors import has_anchor
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

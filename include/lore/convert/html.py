@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from include.lore.convert.anchors import ANCHORS, HEADINGS, heading_anchors, mark_anchors
-from include.lore.convert.isolate import isolate
-from include.lore.convert.markdown import first_heading
-from include.lore.convert.result import Converted
-from include.lore.convert.tables import tidy_tables
-from include.lore.errors import ConversionError
+from lore.convert.anchors import ANCHORS, HEADINGS, heading_anchors, mark_anchors
+from lore.convert.isolate import isolate
+from lore.convert.markdown import first_heading
+from lore.convert.result import Converted
+from lore.convert.tables import tidy_tables
+from lore.errors import ConversionError
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from include.lore.convert.anchors import is_section
-from include.lore.convert.furniture import drop_furniture
+from lore.convert.anchors import is_section
+from lore.convert.furniture import drop_furniture
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import re
 
-from include.lore.convert.fences import lines
-from include.lore.convert.front_matter import split_front_matter
-from include.lore.convert.mdx import is_mdx, strip_mdx
-from include.lore.convert.result import Converted
+from lore.convert.fences import lines
+from lore.convert.front_matter import split_front_matter
+from lore.convert.mdx import is_mdx, strip_mdx
+from lore.convert.result import Converted
 
 __all__ = ["convert_markdown", "convert_mdx", "first_heading", "plain"]
 

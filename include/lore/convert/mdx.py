@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from include.lore.convert.fences import Line, lines
+from lore.convert.fences import Line, lines
 
 __all__ = ["is_mdx", "strip_mdx"]
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from include.lore.convert.fences import fenced
-from include.lore.convert.markdown import first_heading
-from include.lore.convert.result import Converted
-from include.lore.errors import ConversionError
+from lore.convert.fences import fenced
+from lore.convert.markdown import first_heading
+from lore.convert.result import Converted
+from lore.errors import ConversionError
 
 __all__ = ["convert_notebook"]
 

@@ -15,10 +15,10 @@ from datetime import date, datetime, time
 from typing import Any
 from xml.parsers import expat
 
-from include.lore.convert.html import fragment_to_markdown
-from include.lore.convert.markdown import first_heading
-from include.lore.convert.result import Converted
-from include.lore.errors import ConversionError
+from lore.convert.html import fragment_to_markdown
+from lore.convert.markdown import first_heading
+from lore.convert.result import Converted
+from lore.errors import ConversionError
 
 __all__ = ["convert_office", "markdown_table"]
 
@@ -62,7 +62,7 @@ def convert_office(data: bytes, name: str) -> Converted:
                 markdown = _document(data)
                 return Converted(markdown, title=first_heading(markdown))
             case "pptx":
-                from include.lore.convert.slides import convert_slides
+                from lore.convert.slides import convert_slides
 
                 return convert_slides(archive)
             case _:

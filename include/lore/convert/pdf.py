@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from include.lore.convert.anchors import ANCHORS
-from include.lore.convert.result import Converted
-from include.lore.errors import ConversionError
+from lore.convert.anchors import ANCHORS
+from lore.convert.result import Converted
+from lore.errors import ConversionError
 
 __all__ = ["convert_pdf"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from include.lore.convert.html import parse, tree_to_markdown
-from include.lore.convert.includes import outside_literal
-from include.lore.convert.markdown import first_heading
-from include.lore.convert.result import Converted
-from include.lore.errors import ConversionError
+from lore.convert.html import parse, tree_to_markdown
+from lore.convert.includes import outside_literal
+from lore.convert.markdown import first_heading
+from lore.convert.result import Converted
+from lore.errors import ConversionError
 
 __all__ = ["convert_rst"]
 
@@ -39,11 +39,11 @@ def convert_rst(text: str) -> Converted:
     A very long text is read by `rst_large`. Raises ConversionError for a text that docutils would take minutes for.
     """
     if len(text) > DOCUTILS_LENGTH:
-        from include.lore.convert.rst_large import read_large_rst
+        from lore.convert.rst_large import read_large_rst
 
         markdown = read_large_rst(text)
         return Converted(markdown, title=first_heading(markdown))
-    from include.lore.convert.rst_tree import read_rst, write_html
+    from lore.convert.rst_tree import read_rst, write_html
 
     _refuse_endless(text)
     root = parse(write_html(read_rst(_part_directives(text))))

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from docutils.parsers.rst.states import Body
 
-from include.lore.convert.fences import fenced
-from include.lore.convert.rst_directives import CODE, DIAGRAMS, DROPPED, LABELS, LITERAL_ROLES
+from lore.convert.fences import fenced
+from lore.convert.rst_directives import CODE, DIAGRAMS, DROPPED, LABELS, LITERAL_ROLES
 
 __all__ = ["read_large_rst"]
 

@@ -13,7 +13,7 @@ from docutils.readers.standalone import Reader
 from docutils.utils import new_document
 from docutils.writers.html5_polyglot import HTMLTranslator, Writer
 
-from include.lore.convert.rst_directives import register
+from lore.convert.rst_directives import register
 
 __all__ = ["read_rst", "write_html"]
 

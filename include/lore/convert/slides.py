@@ -8,9 +8,9 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from include.lore.convert.office import markdown_table
-from include.lore.convert.result import Converted
-from include.lore.errors import ConversionError
+from lore.convert.office import markdown_table
+from lore.convert.result import Converted
+from lore.errors import ConversionError
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

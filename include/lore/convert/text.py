@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from include.lore.convert.fences import fenced
-from include.lore.convert.result import Converted
+from lore.convert.fences import fenced
+from lore.convert.result import Converted
 
 __all__ = ["convert_code", "convert_text"]
 

@@ -4,18 +4,18 @@ A file for each family of kinds; `kinds` registers them, `load` reads the files,
 `assistant` is no source: it is what the team says of the assistant itself.
 """
 
-from include.lore.declarations.assistant import Assistant, load_assistant
-from include.lore.declarations.discourse import DiscourseDeclaration
-from include.lore.declarations.duplicates import Duplicates
-from include.lore.declarations.files import FilesDeclaration
-from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
-from include.lore.declarations.json_api import JsonApiDeclaration
-from include.lore.declarations.kinds import KINDS, Declaration
-from include.lore.declarations.load import Declarations, load_declaration, load_declarations
-from include.lore.declarations.site import SiteDeclaration
-from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
-from include.lore.declarations.stackoverflow import StackOverflowDeclaration
-from include.lore.declarations.templates import Expression, Template
+from lore.declarations.assistant import Assistant, load_assistant
+from lore.declarations.discourse import DiscourseDeclaration
+from lore.declarations.duplicates import Duplicates
+from lore.declarations.files import FilesDeclaration
+from lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
+from lore.declarations.json_api import JsonApiDeclaration
+from lore.declarations.kinds import KINDS, Declaration
+from lore.declarations.load import Declarations, load_declaration, load_declarations
+from lore.declarations.site import SiteDeclaration
+from lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
+from lore.declarations.stackoverflow import StackOverflowDeclaration
+from lore.declarations.templates import Expression, Template
 
 __all__ = [
     "KINDS",

@@ -7,8 +7,8 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from include.lore.declarations.yaml_file import explain, read_mapping
-from include.lore.errors import DeclarationError
+from lore.declarations.yaml_file import explain, read_mapping
+from lore.errors import DeclarationError
 
 __all__ = ["Assistant", "load_assistant"]
 

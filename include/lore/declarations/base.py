@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from include.lore.declarations.duplicates import Duplicates
-from include.lore.declarations.fields import Name, Schedule
-from include.lore.types import PUBLIC, Strategy
+from lore.declarations.duplicates import Duplicates
+from lore.declarations.fields import Name, Schedule
+from lore.types import PUBLIC, Strategy
 
 __all__ = ["BaseDeclaration"]
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from include.lore.declarations.base import BaseDeclaration
-from include.lore.declarations.fields import Name, WebAddress
+from lore.declarations.base import BaseDeclaration
+from lore.declarations.fields import Name, WebAddress
 
 __all__ = ["DiscourseDeclaration"]
 

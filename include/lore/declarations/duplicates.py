@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from include.lore.declarations.fields import Name
+from lore.declarations.fields import Name
 
 __all__ = ["Duplicates"]
 

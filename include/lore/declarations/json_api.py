@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from include.lore.declarations.base import BaseDeclaration
-from include.lore.declarations.templates import JmesPath, TemplateText
+from lore.declarations.base import BaseDeclaration
+from lore.declarations.templates import JmesPath, TemplateText
 
 __all__ = ["JsonApiDeclaration"]
 

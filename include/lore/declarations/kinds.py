@@ -7,13 +7,13 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import Field
 
-from include.lore.declarations.discourse import DiscourseDeclaration
-from include.lore.declarations.files import FilesDeclaration
-from include.lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
-from include.lore.declarations.json_api import JsonApiDeclaration
-from include.lore.declarations.site import SiteDeclaration
-from include.lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
-from include.lore.declarations.stackoverflow import StackOverflowDeclaration
+from lore.declarations.discourse import DiscourseDeclaration
+from lore.declarations.files import FilesDeclaration
+from lore.declarations.github import GitHubIssuesDeclaration, GitHubRepoDeclaration
+from lore.declarations.json_api import JsonApiDeclaration
+from lore.declarations.site import SiteDeclaration
+from lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
+from lore.declarations.stackoverflow import StackOverflowDeclaration
 
 __all__ = ["KINDS", "Declaration"]
 

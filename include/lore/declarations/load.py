@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from include.lore.declarations.duplicates import Duplicates
-from include.lore.declarations.kinds import KINDS, Declaration
-from include.lore.declarations.yaml_file import explain, read_mapping
-from include.lore.errors import ConfigurationError, DeclarationError
+from lore.declarations.duplicates import Duplicates
+from lore.declarations.kinds import KINDS, Declaration
+from lore.declarations.yaml_file import explain, read_mapping
+from lore.errors import ConfigurationError, DeclarationError
 
 __all__ = ["Declarations", "load_declaration", "load_declarations"]
 

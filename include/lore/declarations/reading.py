@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from include.lore.errors import ConfigurationError
+from lore.errors import ConfigurationError
 
 __all__ = ["unique_keys", "yaml_errors"]
 

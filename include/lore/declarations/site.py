@@ -7,8 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
-from include.lore.declarations.base import BaseDeclaration
-from include.lore.declarations.fields import Name, WebAddress
+from lore.declarations.base import BaseDeclaration
+from lore.declarations.fields import Name, WebAddress
 
 __all__ = ["SiteDeclaration"]
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from include.lore.declarations.base import BaseDeclaration
-from include.lore.declarations.fields import Location, WebAddress
+from lore.declarations.base import BaseDeclaration
+from lore.declarations.fields import Location, WebAddress
 
 __all__ = ["StackOverflowDeclaration"]
 

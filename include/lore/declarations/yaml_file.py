@@ -11,8 +11,8 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from include.lore.declarations.reading import unique_keys, yaml_errors
-from include.lore.errors import DeclarationError
+from lore.declarations.reading import unique_keys, yaml_errors
+from lore.errors import DeclarationError
 
 __all__ = ["KeyPath", "explain", "read_mapping"]
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from include.lore.doctor.accounts import check_github, check_slack, examine_accounts
-from include.lore.doctor.finding import Finding, guarded
-from include.lore.doctor.index import check_index, check_settings_fit, check_weaviate
-from include.lore.doctor.models import check_chat_model, check_embedder, check_reranker
-from include.lore.doctor.system import (
+from lore.doctor.accounts import check_github, check_slack, examine_accounts
+from lore.doctor.finding import Finding, guarded
+from lore.doctor.index import check_index, check_settings_fit, check_weaviate
+from lore.doctor.models import check_chat_model, check_embedder, check_reranker
+from lore.doctor.system import (
     check_airflow,
     check_assistant,
     check_declarations,
@@ -22,9 +22,9 @@ from include.lore.doctor.system import (
     check_records,
     check_staging,
 )
-from include.lore.errors import LoreError
-from include.lore.protocols import Embedder
-from include.lore.settings import Settings, load_settings
+from lore.errors import LoreError
+from lore.protocols import Embedder
+from lore.settings import Settings, load_settings
 
 __all__ = [
     "Finding",
@@ -78,7 +78,7 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
     embedder: Embedder | None = None
 
     def embed() -> Finding:
-        from include.lore.wiring import make_embedder
+        from lore.wiring import make_embedder
 
         nonlocal embedder
         made = make_embedder(settings)
@@ -87,12 +87,12 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
         return finding
 
     def rerank(embedder: Embedder) -> Finding:
-        from include.lore.wiring import make_reranker
+        from lore.wiring import make_reranker
 
         return check_reranker(make_reranker(settings, embedder), embedder)
 
     def index(embedder: Embedder) -> Finding:
-        from include.lore.wiring import open_store
+        from lore.wiring import open_store
 
         embedded = settings.store == "lancedb" and "://" not in settings.index_uri
         if embedded and not Path(settings.index_uri).exists():
@@ -103,7 +103,7 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
         return finding
 
     def chat() -> Finding:
-        from include.lore.wiring import make_chat_model
+        from lore.wiring import make_chat_model
 
         return check_chat_model(make_chat_model(settings))
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from include.lore.declarations import (
+from lore.declarations import (
     GitHubIssuesDeclaration,
     GitHubRepoDeclaration,
     SlackDeclaration,
     load_declarations,
 )
-from include.lore.doctor.finding import Finding, guarded
-from include.lore.errors import LoreError
-from include.lore.settings import Settings
+from lore.doctor.finding import Finding, guarded
+from lore.errors import LoreError
+from lore.settings import Settings
 
 if TYPE_CHECKING:
-    from include.lore.sources.github.probe import Need
+    from lore.sources.github.probe import Need
 
 GitHubDeclaration: TypeAlias = GitHubRepoDeclaration | GitHubIssuesDeclaration
 
@@ -47,11 +47,11 @@ def examine_accounts(settings: Settings) -> Iterator[Finding]:
 
 def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] = ()) -> Finding:
     """Does GitHub take the token or the App, and may it read what is declared? The declarations are of one server."""
-    from include.lore.sources.github.http import GitHubAccess
-    from include.lore.sources.github.probe import probe_github
-    from include.lore.sources.retries import Retries
-    from include.lore.wiring.secrets import secret
-    from include.lore.wiring.sources import make_github_access
+    from lore.sources.github.http import GitHubAccess
+    from lore.sources.github.probe import probe_github
+    from lore.sources.retries import Retries
+    from lore.wiring.secrets import secret
+    from lore.wiring.sources import make_github_access
 
     if settings.github_token is None and not settings.github_app_id:
         return Finding("github", "skipped", "no token is set: 60 calls an hour, public repositories only")
@@ -78,8 +78,8 @@ def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] =
 
 def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) -> Finding:
     """Does Slack take the token, and has it the scopes that are needed? The declarations are of one server."""
-    from include.lore.sources.slack.probe import probe_slack
-    from include.lore.wiring.sources import make_slack_connection
+    from lore.sources.slack.probe import probe_slack
+    from lore.wiring.sources import make_slack_connection
 
     if settings.slack_token is None and not declarations:
         return Finding("slack", "skipped", "no token is set, and no channel is declared")
@@ -99,7 +99,7 @@ def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) ->
 
 
 def _need(declaration: GitHubDeclaration) -> Need:
-    from include.lore.sources.github.probe import Need
+    from lore.sources.github.probe import Need
 
     if isinstance(declaration, GitHubRepoDeclaration):
         return Need(declaration.repository, ("contents",))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from include.lore.errors import LoreError
+from lore.errors import LoreError
 
 Status: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
 

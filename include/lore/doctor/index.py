@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from include.lore.doctor.finding import Finding
-from include.lore.protocols import Embedder, Store
-from include.lore.settings import Settings
+from lore.doctor.finding import Finding
+from lore.protocols import Embedder, Store
+from lore.settings import Settings
 
 
 def check_weaviate(settings: Settings) -> Finding:
     """Is the server there, new enough and ready, and may the key write? A key for asking only need not."""
-    from include.lore.stores.weaviate.connection import MINIMUM_VERSION, WeaviateConnection
-    from include.lore.stores.weaviate.probe import probe
-    from include.lore.wiring import weaviate_server
+    from lore.stores.weaviate.connection import MINIMUM_VERSION, WeaviateConnection
+    from lore.stores.weaviate.probe import probe
+    from lore.wiring import weaviate_server
 
     connection = WeaviateConnection(weaviate_server(settings))
     found = probe(connection, settings.weaviate_prefix)
@@ -29,7 +29,7 @@ def check_weaviate(settings: Settings) -> Finding:
 
 def check_settings_fit(settings: Settings, embedder: Embedder) -> None:
     """Raise IndexMismatchError, as a sync does, where no version of the index is made by these settings."""
-    from include.lore.wiring import make_recipe, make_splitter, open_store, open_weaviate
+    from lore.wiring import make_recipe, make_splitter, open_store, open_weaviate
 
     splitter = make_splitter(settings, embedder)
     if settings.store == "weaviate":

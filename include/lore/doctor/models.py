@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from include.lore.doctor.finding import Finding
-from include.lore.errors import ModelError
-from include.lore.protocols import ChatModel, Embedder, FallbackReranker, Reranker
-from include.lore.types import Chunk, Hit, Message
+from lore.doctor.finding import Finding
+from lore.errors import ModelError
+from lore.protocols import ChatModel, Embedder, FallbackReranker, Reranker
+from lore.types import Chunk, Hit, Message
 
 
 def check_embedder(embedder: Embedder) -> Finding:

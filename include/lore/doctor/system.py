@@ -7,9 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from uuid import uuid4
 
-from include.lore.declarations import load_assistant, load_declarations
-from include.lore.doctor.finding import Finding
-from include.lore.settings import Settings
+from lore.declarations import load_assistant, load_declarations
+from lore.doctor.finding import Finding
+from lore.settings import Settings
 
 MINIMUM_PYTHON = (3, 11)
 PACKAGES = ("lancedb", "weaviate-client", "onnxruntime", "tokenizers", "pydantic", "openai", "cohere", "langchain")
@@ -97,7 +97,7 @@ def check_staging(uri: str) -> Finding:
 
 def check_records(settings: Settings) -> Finding:
     """Can the records be opened, and are they of this Lore or an older one?"""
-    from include.lore.wiring.records import describe_records
+    from lore.wiring.records import describe_records
 
     return Finding("records", "ok", describe_records(settings))
 

@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from include.lore.records.entries import Record
-from include.lore.settings import Settings
-from include.lore.types import Answer
-from include.lore.wiring import make_embedder, make_pipeline, open_store, open_versions, settings_of
+from lore.records.entries import Record
+from lore.settings import Settings
+from lore.types import Answer
+from lore.wiring import make_embedder, make_pipeline, open_store, open_versions, settings_of
 
 __all__ = ["Move", "Replay", "replay"]
 

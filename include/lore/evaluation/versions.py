@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from include.lore.errors import ConfigurationError, GateError, LoreError, StoreError
-from include.lore.evaluation.gate import judge
-from include.lore.evaluation.locate import locate
-from include.lore.evaluation.questions import load_questions
-from include.lore.evaluation.retrieval import Search, pipeline_search
-from include.lore.evaluation.verdict import Figures, Verdict
-from include.lore.ingest.report import Listener, silent
-from include.lore.ingest.versions import BuildReport, VersionBuilder, behind
-from include.lore.protocols import Embedder
-from include.lore.settings import Settings
-from include.lore.stores.manifest import version_to_json
-from include.lore.types import Counts, IndexVersion, Recipe
-from include.lore.wiring import (
+from lore.errors import ConfigurationError, GateError, LoreError, StoreError
+from lore.evaluation.gate.decide import judge
+from lore.evaluation.gate.verdict import Figures, Verdict
+from lore.evaluation.metrics.retrieval import Search, pipeline_search
+from lore.evaluation.questions.locate import locate
+from lore.evaluation.questions.question_set import load_questions
+from lore.ingest.report import Listener, silent
+from lore.ingest.versions import BuildReport, VersionBuilder, behind
+from lore.protocols import Embedder
+from lore.settings import Settings
+from lore.stores.manifest import version_to_json
+from lore.types import Counts, IndexVersion, Recipe
+from lore.wiring import (
     make_builder,
     make_embedder,
     make_recipe,

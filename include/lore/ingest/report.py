@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Literal
 
-from include.lore.types import Failure, Usage
+from lore.types import Failure, Usage
 
 __all__ = [
     "Duplicate",

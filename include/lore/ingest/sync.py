@@ -12,27 +12,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from include.lore.errors import LoreError
-from include.lore.ingest.checkpoint import Checkpoints, origin_of
-from include.lore.ingest.duplicates import Decision, decide, signed, unsigned
-from include.lore.ingest.extract import Extraction
-from include.lore.ingest.fingerprint import fingerprint, recipe_of
-from include.lore.ingest.memory import SourceMemory
-from include.lore.ingest.prepare import Prepared, Preparer
-from include.lore.ingest.reconcile import check_complete, problem_of, reason_of, vanished, verify
-from include.lore.ingest.redact import Redactor
-from include.lore.ingest.remake import Remade, remake
-from include.lore.ingest.report import DuplicateReport, Progress, ShardReport, Spent, SyncReport
-from include.lore.ingest.stage import Manifest, Staging, alone
-from include.lore.ingest.strategy import SummarySplitter, mark_of
-from include.lore.ingest.versions import VersionBuilder
-from include.lore.ingest.visibility import hidden, is_hidden, shown
-from include.lore.ingest.write import EntryWriter
-from include.lore.protocols import Embedder, Source, Splitter, Store
-from include.lore.types import Document, Failure, Usage
+from lore.errors import LoreError
+from lore.ingest.extract.checkpoint import Checkpoints, origin_of
+from lore.ingest.extract.extraction import Extraction
+from lore.ingest.extract.source_state import SourceMemory
+from lore.ingest.extract.staging import Manifest, Staging, alone
+from lore.ingest.finish.duplicates import Decision, decide, signed, unsigned
+from lore.ingest.finish.reconcile import check_complete, problem_of, reason_of, vanished, verify
+from lore.ingest.finish.reindex import Remade, remake
+from lore.ingest.finish.visibility import hidden, is_hidden, shown
+from lore.ingest.redact.redactor import Redactor
+from lore.ingest.report import DuplicateReport, Progress, ShardReport, Spent, SyncReport
+from lore.ingest.strategies.strategy import SummarySplitter, mark_of
+from lore.ingest.versions import VersionBuilder
+from lore.ingest.write.fingerprint import fingerprint, recipe_of
+from lore.ingest.write.prepare import Prepared, Preparer
+from lore.ingest.write.writer import EntryWriter
+from lore.protocols import Embedder, Source, Splitter, Store
+from lore.types import Document, Failure, Usage
 
 if TYPE_CHECKING:
-    from include.lore.declarations import Duplicates
+    from lore.declarations import Duplicates
 
 __all__ = ["Progress", "ShardReport", "Sync", "SyncReport"]
 

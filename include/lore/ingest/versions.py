@@ -13,13 +13,13 @@ from time import monotonic
 from typing import Any
 from zlib import crc32
 
-from include.lore.errors import StoreError
-from include.lore.ingest.report import Listener, silent
-from include.lore.ingest.strategy import Splitters, only_basic, strategy_of
-from include.lore.ingest.visibility import is_hidden
-from include.lore.ingest.write import EntryWriter
-from include.lore.protocols import Embedder, Splitter, Store
-from include.lore.types import IndexVersion
+from lore.errors import StoreError
+from lore.ingest.finish.visibility import is_hidden
+from lore.ingest.report import Listener, silent
+from lore.ingest.strategies.strategy import Splitters, only_basic, strategy_of
+from lore.ingest.write.writer import EntryWriter
+from lore.protocols import Embedder, Splitter, Store
+from lore.types import IndexVersion
 
 __all__ = ["BuildReport", "VersionBuilder", "behind", "part_of"]
 

@@ -11,11 +11,11 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import TypeVar
 
-from include.lore.errors import LoreError, ModelError
-from include.lore.models.background import submit
-from include.lore.models.breaker import CircuitBreaker
-from include.lore.models.failures import retry_after
-from include.lore.models.limiter import Limiter
+from lore.errors import LoreError, ModelError
+from lore.models.background import submit
+from lore.models.breaker import CircuitBreaker
+from lore.models.failures import retry_after
+from lore.models.limiter import Limiter
 
 __all__ = ["Calls"]
 

@@ -9,16 +9,16 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from include.lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError
-from include.lore.models.breaker import CircuitBreaker
-from include.lore.models.calls import Calls
-from include.lore.models.failures import model_error, refuses_options
-from include.lore.models.limiter import Limiter
-from include.lore.models.providers import Access, provider_of
-from include.lore.models.schemas import first_object, strict_schema, validated
-from include.lore.models.usage import Told
-from include.lore.protocols import OnUsage, Prices
-from include.lore.types import Message
+from lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError
+from lore.models.breaker import CircuitBreaker
+from lore.models.calls import Calls
+from lore.models.failures import model_error, refuses_options
+from lore.models.limiter import Limiter
+from lore.models.providers import Access, provider_of
+from lore.models.schemas import first_object, strict_schema, validated
+from lore.models.usage import Told
+from lore.protocols import OnUsage, Prices
+from lore.types import Message
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

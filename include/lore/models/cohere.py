@@ -9,13 +9,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from include.lore.errors import ConfigurationError, ModelError
-from include.lore.models.breaker import CircuitBreaker
-from include.lore.models.calls import Calls
-from include.lore.models.failures import model_error
-from include.lore.models.limiter import Limiter
-from include.lore.protocols import OnUsage, Prices
-from include.lore.types import Hit, Usage
+from lore.errors import ConfigurationError, ModelError
+from lore.models.breaker import CircuitBreaker
+from lore.models.calls import Calls
+from lore.models.failures import model_error
+from lore.models.limiter import Limiter
+from lore.protocols import OnUsage, Prices
+from lore.types import Hit, Usage
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from include.lore.errors import ContextTooLongError, ModelError
+from lore.errors import ContextTooLongError, ModelError
 
 __all__ = ["model_error", "refuses_options", "retry_after"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from include.lore.errors import ModelError
-from include.lore.protocols import OnUsage, Reranker
-from include.lore.types import Hit, Reranking
+from lore.errors import ModelError
+from lore.protocols import OnUsage, Reranker
+from lore.types import Hit, Reranking
 
 __all__ = ["RerankerChain"]
 

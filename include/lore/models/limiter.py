@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from include.lore.errors import ModelError
+from lore.errors import ModelError
 
 __all__ = ["Limiter"]
 

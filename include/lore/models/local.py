@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from include.lore.errors import ConfigurationError, ModelError
-from include.lore.models.minilm import (
+from lore.errors import ConfigurationError, ModelError
+from lore.models.minilm import (
     DIMENSIONS,
     GRAPH_VERSION,
     MAX_TOKENS,
@@ -26,7 +26,7 @@ from include.lore.models.minilm import (
 )
 
 if TYPE_CHECKING:
-    from include.lore.types import Matrix, Vector
+    from lore.types import Matrix, Vector
 
 __all__ = ["Encoder", "LocalEmbedder", "build_encoder", "weights_folder"]
 

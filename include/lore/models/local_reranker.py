@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from include.lore.models.terms import adjacent_pairs, bm25, count_terms, held_by_page, inverse_frequency, terms_of
-from include.lore.protocols import Embedder
-from include.lore.types import Hit
+from lore.models.terms import adjacent_pairs, bm25, count_terms, held_by_page, inverse_frequency, terms_of
+from lore.protocols import Embedder
+from lore.types import Hit
 
 if TYPE_CHECKING:
-    from include.lore.types import Matrix, Vector
+    from lore.types import Matrix, Vector
 
 __all__ = ["LocalReranker"]
 

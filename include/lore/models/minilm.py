@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from include.lore.types import Vector
+    from lore.types import Vector
 
 __all__ = ["DIMENSIONS", "GRAPH_VERSION", "MAX_TOKENS", "Weights", "build_graph", "reference_embedding"]
 

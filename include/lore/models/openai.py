@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from include.lore.errors import ConfigurationError, ModelError
-from include.lore.models.calls import Calls
-from include.lore.models.failures import model_error
-from include.lore.models.limiter import Limiter
-from include.lore.protocols import OnUsage, Prices
-from include.lore.types import Usage
+from lore.errors import ConfigurationError, ModelError
+from lore.models.calls import Calls
+from lore.models.failures import model_error
+from lore.models.limiter import Limiter
+from lore.protocols import OnUsage, Prices
+from lore.types import Usage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from include.lore.types import Matrix, Vector
+    from lore.types import Matrix, Vector
 
 __all__ = ["OpenAIEmbedder"]
 

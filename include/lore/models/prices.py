@@ -11,7 +11,7 @@ from typing import Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from include.lore.errors import ConfigurationError
+from lore.errors import ConfigurationError
 
 __all__ = ["PriceList", "load_prices"]
 

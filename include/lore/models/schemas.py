@@ -7,7 +7,7 @@ import re
 from itertools import islice
 from typing import Any, TypeVar
 
-from include.lore.errors import ModelError
+from lore.errors import ModelError
 
 __all__ = ["first_object", "strict_schema", "validated"]
 

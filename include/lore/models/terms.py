@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from include.lore.stemming import stem
+from lore.stemming import stem
 
 __all__ = ["Counts", "Terms", "adjacent_pairs", "bm25", "count_terms", "held_by_page", "inverse_frequency", "terms_of"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from include.lore.protocols import OnUsage, Prices
-from include.lore.types import Usage
+from lore.protocols import OnUsage, Prices
+from lore.types import Usage
 
 __all__ = ["Told"]
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import DAG, BaseOperator, BaseOperatorLink, Param
 from airflow.sdk.bases.xcom import BaseXCom
 
-from include.lore.orchestration.connections import settings_in_airflow
-from include.lore.orchestration.dag_factory import shared_embedder
-from include.lore.orchestration.retries import RETRIES
-from include.lore.types import Answer, Citation, Question
+from lore.orchestration.connections import settings_in_airflow
+from lore.orchestration.dag_factory import shared_embedder
+from lore.orchestration.retries import RETRIES
+from lore.types import Answer, Citation, Question
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from include.lore.declarations import Declaration
+    from lore.declarations import Declaration
 
 __all__ = ["AskOperator", "answer_lines", "answer_to_json", "make_ask_dag"]
 
@@ -71,8 +71,8 @@ class AskOperator(BaseOperator):
     operator_extra_links = tuple(SourceLink(number) for number in range(1, LINKS + 1))
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from include.lore.wiring import make_pipeline
-        from include.lore.wiring.records import make_recorder
+        from lore.wiring import make_pipeline
+        from lore.wiring.records import make_recorder
 
         params: Any = context["params"]
         settings = settings_in_airflow()

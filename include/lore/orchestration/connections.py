@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Connection
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from include.lore.settings import Settings, load_settings
+from lore.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,15 +19,15 @@ from airflow.sdk import DAG, Asset, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from include.lore.declarations import Declaration, load_declarations
-from include.lore.errors import DeclarationError
-from include.lore.orchestration.connections import settings_in_airflow
-from include.lore.orchestration.retries import RETRIES
+from lore.declarations import Declaration, load_declarations
+from lore.errors import DeclarationError
+from lore.orchestration.connections import settings_in_airflow
+from lore.orchestration.retries import RETRIES
 
 if TYPE_CHECKING:
-    from include.lore.ingest.sync import Sync
-    from include.lore.protocols import Embedder
-    from include.lore.settings import Settings
+    from lore.ingest.sync import Sync
+    from lore.protocols import Embedder
+    from lore.settings import Settings
 
 __all__ = ["IngestDags", "index_asset", "index_pool", "make_ingest_dag", "make_ingest_dags", "shared_embedder"]
 
@@ -119,7 +119,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             outlets=[asset],
         )
         def reconcile(extraction: str, reports: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
-            from include.lore.ingest.sync import ShardReport
+            from lore.ingest.sync import ShardReport
 
             shard_reports = [ShardReport.from_json(report) for report in reports or ()]
             report = _sync(declaration).reconcile(extraction, shard_reports)
@@ -138,8 +138,8 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             retries=0,
         )
         def all_documents_indexed(report: Mapping[str, Any]) -> None:
-            from include.lore.ingest.reconcile import named
-            from include.lore.types import Failure
+            from lore.ingest.finish.reconcile import named
+            from lore.types import Failure
 
             if report["status"] == "ok":
                 return
@@ -157,13 +157,13 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
 @lru_cache(maxsize=1)
 def shared_embedder(settings: Settings) -> Embedder:
     """The process's embedder: where one process runs many tasks the model is loaded once."""
-    from include.lore.wiring import make_embedder
+    from lore.wiring import make_embedder
 
     return make_embedder(settings)
 
 
 def _sync(declaration: Declaration) -> Sync:
-    from include.lore.wiring import make_sync
+    from lore.wiring import make_sync
 
     settings = settings_in_airflow()
     return make_sync(declaration, settings, embedder=shared_embedder(settings))

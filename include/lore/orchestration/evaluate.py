@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import DAG, AssetAny, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-from include.lore.orchestration.connections import settings_in_airflow
-from include.lore.orchestration.dag_factory import index_asset
-from include.lore.orchestration.version_tasks import dag_arguments, open_index
+from lore.orchestration.connections import settings_in_airflow
+from lore.orchestration.dag_factory import index_asset
+from lore.orchestration.version_tasks import dag_arguments, open_index
 
 if TYPE_CHECKING:
-    from include.lore.declarations import Declaration
+    from lore.declarations import Declaration
 
 __all__ = ["make_evaluate_dag"]
 

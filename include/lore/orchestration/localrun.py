@@ -20,8 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from include.lore.errors import ConfigurationError
-from include.lore.orchestration.environment import PROJECT, airflow_environment
+from lore.errors import ConfigurationError
+from lore.orchestration.environment import PROJECT, airflow_environment
 
 if TYPE_CHECKING:
     from airflow.dag_processing.dagbag import DagBag

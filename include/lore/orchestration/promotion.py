@@ -10,15 +10,15 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-from include.lore.errors import ConfigurationError, GateError
-from include.lore.orchestration.version_tasks import log_progress, open_index, settings_fit, settings_of_run
+from lore.errors import ConfigurationError, GateError
+from lore.orchestration.version_tasks import log_progress, open_index, settings_fit, settings_of_run
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from include.lore.evaluation.verdict import Verdict
-    from include.lore.evaluation.versions import Standing
-    from include.lore.settings import Settings
+    from lore.evaluation.gate.verdict import Verdict
+    from lore.evaluation.versions import Standing
+    from lore.settings import Settings
 
 __all__ = ["Approval", "approval_page", "judge_and_promote", "judge_params", "require_judge", "shortened"]
 
@@ -49,7 +49,7 @@ def judge_and_promote(version: Any) -> None:
     show_return_value_in_logs=False,
 )
 def judge(number: int) -> dict[str, Any] | None:
-    from include.lore.evaluation.gate_report import report_lines
+    from lore.evaluation.gate.report_text import report_lines
 
     context = get_current_context()
     settings = settings_of_run(context["params"])
@@ -72,7 +72,7 @@ def judge(number: int) -> dict[str, Any] | None:
     trigger_rule="none_failed",
 )
 def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str, Any] | None) -> int:
-    from include.lore.evaluation.verdict import Verdict
+    from lore.evaluation.gate.verdict import Verdict
 
     versions = open_index()
     verdict = Verdict.from_json(judged) if judged else None
@@ -109,7 +109,7 @@ class Approval(ApprovalOperator):
 
 def approval_page(standing: Standing, verdict: Verdict | None) -> str:
     """What the person who is asked reads, as Markdown."""
-    from include.lore.evaluation.gate_report import report_markdown
+    from lore.evaluation.gate.report_text import report_markdown
 
     recipe, counts = standing.version.recipe, standing.counts
     made = (
@@ -135,7 +135,7 @@ def shortened(verdict: Verdict, *, kept: int = OUTCOMES_KEPT) -> dict[str, Any]:
 
 def require_judge(settings: Settings, params: Mapping[str, Any]) -> None:
     """Said now and not after hours of building: what is to decide, and a mistake in the question set."""
-    from include.lore.evaluation.questions import load_questions
+    from lore.evaluation.questions.question_set import load_questions
 
     if settings.questions is not None:
         load_questions(settings.questions)

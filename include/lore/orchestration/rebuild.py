@@ -13,9 +13,9 @@ from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
 
-from include.lore.orchestration.dag_factory import INDEX_TASKS_AT_ONCE, index_pool
-from include.lore.orchestration.promotion import judge_and_promote, judge_params, require_judge
-from include.lore.orchestration.version_tasks import dag_arguments, log_progress, open_index, settings_of_run
+from lore.orchestration.dag_factory import INDEX_TASKS_AT_ONCE, index_pool
+from lore.orchestration.promotion import judge_and_promote, judge_params, require_judge
+from lore.orchestration.version_tasks import dag_arguments, log_progress, open_index, settings_of_run
 
 __all__ = ["make_rebuild_dag"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import RetryPolicy
 from airflow.sdk.definitions.retry_policy import RetryDecision
 
-from include.lore.errors import LoreError
+from lore.errors import LoreError
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

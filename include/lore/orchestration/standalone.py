@@ -1,6 +1,6 @@
 """`make up`: Airflow with its UI on this machine only. Waits until it answers, prints address and login, ends cleanly.
 
-python -m include.lore.orchestration.standalone --port 8080
+python -m lore.orchestration.standalone --port 8080
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from include.lore.errors import ConfigurationError, LoreError
-from include.lore.orchestration.environment import ADMIN, INDEX_POOL, PROJECT, airflow_environment
+from lore.errors import ConfigurationError, LoreError
+from lore.orchestration.environment import ADMIN, INDEX_POOL, PROJECT, airflow_environment
 
 __all__ = ["main", "run"]
 

@@ -9,10 +9,10 @@ from typing import Any
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-from include.lore.orchestration.connections import settings_in_airflow
-from include.lore.orchestration.dag_factory import index_pool
-from include.lore.orchestration.promotion import judge_and_promote, judge_params, require_judge
-from include.lore.orchestration.version_tasks import dag_arguments, open_index, settings_fit, settings_of_run
+from lore.orchestration.connections import settings_in_airflow
+from lore.orchestration.dag_factory import index_pool
+from lore.orchestration.promotion import judge_and_promote, judge_params, require_judge
+from lore.orchestration.version_tasks import dag_arguments, open_index, settings_fit, settings_of_run
 
 __all__ = ["make_promote_dag", "make_prune_dag", "make_rollback_dag"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-from include.lore.orchestration.connections import settings_in_airflow
-from include.lore.orchestration.retries import RETRIES
+from lore.orchestration.connections import settings_in_airflow
+from lore.orchestration.retries import RETRIES
 
 if TYPE_CHECKING:
-    from include.lore.evaluation.versions import IndexVersions
-    from include.lore.settings import Settings
+    from lore.evaluation.versions import IndexVersions
+    from lore.settings import Settings
 
 __all__ = ["dag_arguments", "log_progress", "open_index", "settings_fit", "settings_of_run"]
 
@@ -38,7 +38,7 @@ def settings_of_run(params: Mapping[str, Any]) -> Settings:
 
 def open_index(settings: Settings | None = None) -> IndexVersions:
     """The versions of the index; inside a task, by the settings of its run."""
-    from include.lore.evaluation.versions import IndexVersions
+    from lore.evaluation.versions import IndexVersions
 
     return IndexVersions(settings or settings_of_run(get_current_context()["params"]))
 

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from time import monotonic
 from weakref import WeakSet
 
-from include.lore.errors import LoreError
-from include.lore.protocols import Prices
-from include.lore.types import Usage
+from lore.errors import LoreError
+from lore.protocols import Prices
+from lore.types import Usage
 
 __all__ = ["Budget", "Purse"]
 

@@ -9,7 +9,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TypeVar
 
-from include.lore.errors import LoreError
+from lore.errors import LoreError
 
 __all__ = ["each_within", "pieces_within", "within"]
 

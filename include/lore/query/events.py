@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from include.lore.types import Answer, Hit, Plan
+from lore.types import Answer, Hit, Plan
 
 __all__ = ["Answered", "Delta", "Event", "Planned", "Reranked", "Retrieved"]
 

@@ -8,22 +8,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
-from include.lore.errors import ConfigurationError, LoreError, ModelError
-from include.lore.protocols import ChatModel, Embedder, Index, Recorder, Reranker
-from include.lore.query.budget import Budget
-from include.lore.query.context import GlobalContext
-from include.lore.query.deadlines import within
-from include.lore.query.dedup import dedup
-from include.lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
-from include.lore.query.filters import KnownSource, describe, fitting, narrowed
-from include.lore.query.passages import Passage, join, read_pages, spare
-from include.lore.query.plan import make_plan
-from include.lore.query.prompts import prompt_version
-from include.lore.query.rerank import rerank
-from include.lore.query.retrieve import retrieve
-from include.lore.query.run import Run
-from include.lore.query.writing import Writing
-from include.lore.types import Answer, Filters, Hit, Plan, Question
+from lore.errors import ConfigurationError, LoreError, ModelError
+from lore.protocols import ChatModel, Embedder, Index, Recorder, Reranker
+from lore.query.answer.compose import Writing
+from lore.query.budget import Budget
+from lore.query.deadlines import within
+from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from lore.query.prompts import prompt_version
+from lore.query.retrieve.dedup import dedup
+from lore.query.retrieve.passages import Passage, join, read_pages, spare
+from lore.query.retrieve.rerank import rerank
+from lore.query.retrieve.search import retrieve
+from lore.query.state import Run
+from lore.query.understand.context import GlobalContext
+from lore.query.understand.filters import KnownSource, describe, fitting, narrowed
+from lore.query.understand.plan import make_plan
+from lore.types import Answer, Filters, Hit, Plan, Question
 
 __all__ = ["Deadlines", "Pipeline"]
 

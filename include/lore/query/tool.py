@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from include.lore.errors import LoreError, MissingPackageError
-from include.lore.query.filters import visible_to
-from include.lore.query.pipeline import Pipeline
-from include.lore.query.sources import as_data, passage_text
-from include.lore.query.visible import visible, web_address
-from include.lore.types import PUBLIC, Hit, Question
+from lore.errors import LoreError, MissingPackageError
+from lore.query.answer.prompt_sources import as_data, passage_text
+from lore.query.pipeline import Pipeline
+from lore.query.understand.filters import visible_to
+from lore.query.verify.visible_text import visible, web_address
+from lore.types import PUBLIC, Hit, Question
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, delete, select, update
 
-from include.lore.records.clean import short_key
-from include.lore.records.engine import explained, insert_for, reading
-from include.lore.records.tables import claims
+from lore.records.clean import short_key
+from lore.records.engine import explained, insert_for, reading
+from lore.records.tables import claims
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Engine, RowMapping

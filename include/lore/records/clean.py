@@ -13,7 +13,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, TypeAlias, TypeVar
 
-from include.lore.types import Answer, Question, Trace
+from lore.types import Answer, Question, Trace
 
 __all__ = ["KEY_CHARACTERS", "MAX_CHARACTERS", "MAX_ITEMS", "Redact", "short_key", "storable", "storable_answer"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sqlalchemy import BigInteger, cast, func, select
 
-from include.lore.records.engine import explained, reading
-from include.lore.records.entries import Cost
-from include.lore.records.tables import answers, calls
+from lore.records.engine import explained, reading
+from lore.records.entries import Cost
+from lore.records.tables import answers, calls
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Engine

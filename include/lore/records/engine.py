@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from include.lore.errors import ConfigurationError, MissingPackageError, RecordsError
+from lore.errors import ConfigurationError, MissingPackageError, RecordsError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from include.lore.types import Answer
+from lore.types import Answer
 
 __all__ = ["Cost", "Feedback", "Record", "Summary"]
 

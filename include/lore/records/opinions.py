@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select, update
 
-from include.lore.records.clean import Redact, short_key, storable
-from include.lore.records.engine import explained, insert_for, reading
-from include.lore.records.tables import answers, feedback, opinions
+from lore.records.clean import Redact, short_key, storable
+from lore.records.engine import explained, insert_for, reading
+from lore.records.tables import answers, feedback, opinions
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Engine

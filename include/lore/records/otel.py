@@ -16,10 +16,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from include.lore.errors import ConfigurationError, MissingPackageError, RecordsError
-from include.lore.records.clean import Redact, storable_answer
-from include.lore.records.recorder import Finished
-from include.lore.types import Answer, Trace, Usage
+from lore.errors import ConfigurationError, MissingPackageError, RecordsError
+from lore.records.clean import Redact, storable_answer
+from lore.records.recorder import Finished
+from lore.types import Answer, Trace, Usage
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, select
 
-from include.lore.records.clean import short_key
-from include.lore.records.engine import explained, insert_for, reading
-from include.lore.records.tables import places
+from lore.records.clean import short_key
+from lore.records.engine import explained, insert_for, reading
+from lore.records.tables import places
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

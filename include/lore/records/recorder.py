@@ -21,8 +21,8 @@ from time import monotonic
 from typing import Protocol
 from weakref import ref
 
-from include.lore.errors import LoreError, RecordsError
-from include.lore.types import Answer
+from lore.errors import LoreError, RecordsError
+from lore.types import Answer
 
 __all__ = ["EXIT_SECONDS", "Finished", "QueuedRecorder", "Sink"]
 

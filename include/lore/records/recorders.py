@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Protocol
 
-from include.lore.protocols import Recorder
-from include.lore.records.recorder import EXIT_SECONDS
-from include.lore.types import Answer
+from lore.protocols import Recorder
+from lore.records.recorder import EXIT_SECONDS
+from lore.types import Answer
 
 __all__ = ["ClosingRecorder", "Recorders"]
 

@@ -13,18 +13,18 @@ from uuid import uuid4
 
 from sqlalchemy import Select, delete, func, insert, select
 
-from include.lore.errors import ConfigurationError
-from include.lore.records.claims import Claims
-from include.lore.records.clean import Redact, short_key, storable, storable_answer
-from include.lore.records.engine import BUSY_SECONDS, explained, insert_for, open_engine, reading
-from include.lore.records.entries import Feedback, Record, Summary
-from include.lore.records.opinions import Opinions
-from include.lore.records.places import Places
-from include.lore.records.recorder import Finished
-from include.lore.records.rows import PARTS, Rows, answer_of, rows_of
-from include.lore.records.schema import bring_up_to_date
-from include.lore.records.tables import answers, calls, feedback, opinions, places
-from include.lore.types import Answer
+from lore.errors import ConfigurationError
+from lore.records.claims import Claims
+from lore.records.clean import Redact, short_key, storable, storable_answer
+from lore.records.engine import BUSY_SECONDS, explained, insert_for, open_engine, reading
+from lore.records.entries import Feedback, Record, Summary
+from lore.records.opinions import Opinions
+from lore.records.places import Places
+from lore.records.recorder import Finished
+from lore.records.rows import PARTS, Rows, answer_of, rows_of
+from lore.records.schema import bring_up_to_date
+from lore.records.tables import answers, calls, feedback, opinions, places
+from lore.types import Answer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, ScalarSelect

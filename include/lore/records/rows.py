@@ -11,8 +11,8 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_type_hints
 
-from include.lore.records import tables
-from include.lore.types import Answer, Chunk, Citation, Hit, Message, Plan, Question, Ranked, Trace, Usage
+from lore.records import tables
+from lore.types import Answer, Chunk, Citation, Hit, Message, Plan, Question, Ranked, Trace, Usage
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from include.lore.errors import ConfigurationError
-from include.lore.records.engine import explained, reading
-from include.lore.records.tables import HEAD, VERSION_TABLE
+from lore.errors import ConfigurationError
+from lore.records.engine import explained, reading
+from lore.records.tables import HEAD, VERSION_TABLE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-from include.lore.records.clean import KEY_CHARACTERS
+from lore.records.clean import KEY_CHARACTERS
 
 if TYPE_CHECKING:
     from sqlalchemy import Dialect

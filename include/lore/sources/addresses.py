@@ -7,7 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from include.lore.errors import SourceError
+from lore.errors import SourceError
 
 __all__ = ["Origin", "bare", "join", "origin_of", "parse"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 
-from include.lore.sources.retries import Again
+from lore.sources.retries import Again
 
 __all__ = ["broken_off", "in_time", "read_body"]
 

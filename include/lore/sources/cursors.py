@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from include.lore.errors import SourceError
+from lore.errors import SourceError
 
 __all__ = ["UNSELECTIVE", "selection_of", "unreadable_cursor"]
 

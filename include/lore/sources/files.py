@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from urllib.parse import quote
 
-from include.lore.convert import format_of, resolve_includes
-from include.lore.declarations import FilesDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.globs import PathFilter
-from include.lore.types import Batch, Cursor, Document, Failure
+from lore.convert import format_of, resolve_includes
+from lore.declarations import FilesDeclaration
+from lore.errors import SourceError
+from lore.sources.globs import PathFilter
+from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["FilesSource"]
 

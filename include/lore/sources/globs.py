@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from include.lore.errors import SourceError
+from lore.errors import SourceError
 
 __all__ = ["PathFilter"]
 

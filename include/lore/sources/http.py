@@ -12,10 +12,10 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from include.lore.errors import ConfigurationError, SourceError
-from include.lore.sources.addresses import Origin, bare, join, origin_of, parse
-from include.lore.sources.bodies import broken_off, read_body
-from include.lore.sources.retries import WAIT_UNSAID, Again, Retries, passing, retry_after
+from lore.errors import ConfigurationError, SourceError
+from lore.sources.addresses import Origin, bare, join, origin_of, parse
+from lore.sources.bodies import broken_off, read_body
+from lore.sources.retries import WAIT_UNSAID, Again, Retries, passing, retry_after
 
 __all__ = ["Explain", "HttpError", "JsonAnswer", "JsonApi", "Secrets", "secrets_for"]
 

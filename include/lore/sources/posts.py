@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from include.lore.convert.fences import lines
-from include.lore.convert.html import parse, tree_to_markdown
+from lore.convert.fences import lines
+from lore.convert.html import parse, tree_to_markdown
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
-from include.lore.errors import SourceError
+from lore.errors import SourceError
 
 __all__ = ["TRANSIENT", "WAIT_UNSAID", "Again", "Retries", "UnreachableError", "number", "passing", "retry_after"]
 

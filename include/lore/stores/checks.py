@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from include.lore.errors import StoreError
-from include.lore.types import Entry
+from lore.errors import StoreError
+from lore.types import Entry
 
 if TYPE_CHECKING:
-    from include.lore.types import Matrix, Vector
+    from lore.types import Matrix, Vector
 
 
 QUERY_CHARACTERS = 10_000

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from include.lore.types import Matrix, Vector
+    from lore.types import Matrix, Vector
 
     Scores = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from include.lore.errors import ConfigurationError, IndexMismatchError, StoreError
-from include.lore.types import Counts, IndexVersion, Recipe
+from lore.errors import ConfigurationError, IndexMismatchError, StoreError
+from lore.types import Counts, IndexVersion, Recipe
 
 __all__ = ["Manifest", "ManifestVersions", "version_from_json", "version_to_json"]
 

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from include.lore.errors import StoreError
-from include.lore.types import Chunk, Document, Entry, Failure, Outline, SourceState
+from lore.errors import StoreError
+from lore.types import Chunk, Document, Entry, Failure, Outline, SourceState
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from msgspec.json import Decoder
 
-    from include.lore.types import Matrix
+    from lore.types import Matrix
 
 SCHEMA_NUMBER = 4
 """Raised whenever a column of chunks changes its meaning: a version of another number is neither read nor written."""

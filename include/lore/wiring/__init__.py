@@ -8,16 +8,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from include.lore.declarations import Declaration
-from include.lore.ingest.sync import Sync
-from include.lore.protocols import Embedder, Index, Recorder, Store
-from include.lore.query.pipeline import Deadlines, Pipeline
-from include.lore.settings import Settings
-from include.lore.types import Usage
-from include.lore.wiring.assistant import known_sources, make_context
-from include.lore.wiring.models import make_budget, make_chat_model, make_embedder, make_judge_model, make_reranker
-from include.lore.wiring.sources import make_source
-from include.lore.wiring.stores import (
+from lore.declarations import Declaration
+from lore.ingest.sync import Sync
+from lore.protocols import Embedder, Index, Recorder, Store
+from lore.query.pipeline import Deadlines, Pipeline
+from lore.settings import Settings
+from lore.types import Usage
+from lore.wiring.assistant import known_sources, make_context
+from lore.wiring.models import make_budget, make_chat_model, make_embedder, make_judge_model, make_reranker
+from lore.wiring.sources import make_source
+from lore.wiring.stores import (
     make_builder,
     make_builders,
     make_recipe,
@@ -29,10 +29,10 @@ from include.lore.wiring.stores import (
     weaviate_server,
     weaviate_versions,
 )
-from include.lore.wiring.strategies import make_strategy, make_summarizer
+from lore.wiring.strategies import make_strategy, make_summarizer
 
 if TYPE_CHECKING:
-    from include.lore.ingest.baseline import Baseline
+    from lore.ingest.baseline.baseline import Baseline
 
 __all__ = [
     "make_baseline",
@@ -65,9 +65,9 @@ def make_sync(
     declaration: Declaration, settings: Settings, *, store: Store | None = None, embedder: Embedder | None = None
 ) -> Sync:
     """One source's sync; pass `store` and `embedder` to share them between several."""
-    from include.lore.convert import convert
-    from include.lore.ingest.redact import Redactor
-    from include.lore.sources.cursors import UNSELECTIVE, selection_of
+    from lore.convert import convert
+    from lore.ingest.redact.redactor import Redactor
+    from lore.sources.cursors import UNSELECTIVE, selection_of
 
     embedder = embedder or make_embedder(settings)
     splitter = make_splitter(settings, embedder)
@@ -94,8 +94,8 @@ def make_baseline(settings: Settings) -> Baseline:
     """What exports the index into a file, and imports one."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from include.lore.ingest.baseline import Baseline
-    from include.lore.ingest.redact import Redactor
+    from lore.ingest.baseline.baseline import Baseline
+    from lore.ingest.redact.redactor import Redactor
 
     try:
         lore_version = version(DISTRIBUTION)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from include.lore.declarations import load_assistant, load_declarations
-from include.lore.protocols import Embedder
-from include.lore.query.context import GlobalContext
-from include.lore.query.filters import KnownSource
-from include.lore.settings import Settings
+from lore.declarations import load_assistant, load_declarations
+from lore.protocols import Embedder
+from lore.query.understand.context import GlobalContext
+from lore.query.understand.filters import KnownSource
+from lore.settings import Settings
 
 __all__ = ["known_sources", "make_context"]
 

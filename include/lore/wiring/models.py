@@ -6,15 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from include.lore.errors import ConfigurationError
-from include.lore.protocols import ChatModel, Embedder, OnUsage, Prices, Reranker
-from include.lore.query.budget import Budget
-from include.lore.settings import Settings
-from include.lore.wiring.secrets import secret
+from lore.errors import ConfigurationError
+from lore.protocols import ChatModel, Embedder, OnUsage, Prices, Reranker
+from lore.query.budget import Budget
+from lore.settings import Settings
+from lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
-    from include.lore.models.cohere import CohereReranker
-    from include.lore.models.limiter import Limiter
+    from lore.models.cohere import CohereReranker
+    from lore.models.limiter import Limiter
 
 __all__ = [
     "make_budget",
@@ -32,14 +32,14 @@ DEFAULT_COHERE_MODEL = "rerank-v4.0-pro"
 @cache
 def _limiter(size: int) -> Limiter:
     """One for the process: what is limited is how many calls it makes at once, whatever they are for."""
-    from include.lore.models.limiter import Limiter
+    from lore.models.limiter import Limiter
 
     return Limiter(size)
 
 
 @cache
 def _prices(own: Path | None) -> Prices:
-    from include.lore.models.prices import load_prices
+    from lore.models.prices import load_prices
 
     return load_prices(own)
 
@@ -53,7 +53,7 @@ def make_budget(settings: Settings, *, recorded: bool) -> Budget | None:
     """What may be spent on models, or None where there is no limit; `recorded` says whether the answers are."""
     if not settings.budget_per_day and not settings.budget_per_question:
         return None
-    from include.lore.wiring.records import make_ledger
+    from lore.wiring.records import make_ledger
 
     return Budget(
         make_prices(settings),
@@ -71,11 +71,11 @@ def make_embedder(settings: Settings, *, on_usage: OnUsage | None = None) -> Emb
     """
     provider, _, model = settings.embedder.partition(":")
     if provider == "local" and not model:
-        from include.lore.models.local import LocalEmbedder
+        from lore.models.local import LocalEmbedder
 
         return LocalEmbedder(settings.cache_dir, model_dir=settings.local_model_dir, threads=settings.threads)
     if provider == "openai" and model:
-        from include.lore.models.openai import OpenAIEmbedder
+        from lore.models.openai import OpenAIEmbedder
 
         return OpenAIEmbedder(
             model,
@@ -107,16 +107,16 @@ def make_reranker(settings: Settings, embedder: Embedder) -> Reranker | None:
             f"Unknown reranker {settings.reranker!r}.",
             remedy='Set LORE_RERANKER to "auto", "local", "cohere:MODEL" or "none".',
         )
-    from include.lore.models.fallback import RerankerChain
-    from include.lore.models.local_reranker import LocalReranker
+    from lore.models.fallback import RerankerChain
+    from lore.models.local_reranker import LocalReranker
 
     local = LocalReranker(embedder)
     return RerankerChain(_cohere(settings, model), local) if model else local
 
 
 def _cohere(settings: Settings, model: str) -> CohereReranker:
-    from include.lore.models.breaker import CircuitBreaker
-    from include.lore.models.cohere import CohereReranker
+    from lore.models.breaker import CircuitBreaker
+    from lore.models.cohere import CohereReranker
 
     return CohereReranker(
         model,
@@ -135,8 +135,8 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
     """The chat model that `settings.chat_model` names, or None where none is set."""
     if not settings.chat_model:
         return None
-    from include.lore.models.breaker import CircuitBreaker
-    from include.lore.models.chat import LangChainChatModel
+    from lore.models.breaker import CircuitBreaker
+    from lore.models.chat import LangChainChatModel
 
     api_key, base_url = _chat_access(settings)
     return LangChainChatModel(

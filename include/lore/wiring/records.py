@@ -8,19 +8,19 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from include.lore.errors import ConfigurationError
-from include.lore.records.engine import check_url, database_file
-from include.lore.records.otel import check_endpoint
-from include.lore.records.recorder import QueuedRecorder
-from include.lore.records.recorders import Recorders
-from include.lore.settings import Settings
-from include.lore.wiring.secrets import secret
+from lore.errors import ConfigurationError
+from lore.records.engine import check_url, database_file
+from lore.records.otel import check_endpoint
+from lore.records.recorder import QueuedRecorder
+from lore.records.recorders import Recorders
+from lore.settings import Settings
+from lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
-    from include.lore.records.clean import Redact
-    from include.lore.records.otel import TraceSink
-    from include.lore.records.recorders import ClosingRecorder
-    from include.lore.records.records import Records
+    from lore.records.clean import Redact
+    from lore.records.otel import TraceSink
+    from lore.records.recorders import ClosingRecorder
+    from lore.records.records import Records
 
 __all__ = ["describe_records", "make_ledger", "make_recorder", "open_records"]
 
@@ -79,9 +79,9 @@ def describe_records(settings: Settings) -> str:
     file = database_file(url)
     if file is not None and not file.exists():
         return f"none at {file} yet"
-    from include.lore.records.engine import open_engine
-    from include.lore.records.records import Records
-    from include.lore.records.schema import is_up_to_date
+    from lore.records.engine import open_engine
+    from lore.records.records import Records
+    from lore.records.schema import is_up_to_date
 
     engine = open_engine(url)
     try:
@@ -105,7 +105,7 @@ def make_ledger(settings: Settings) -> Callable[[datetime], float] | None:
     opening = Lock()
 
     def spent_since(moment: datetime) -> float:
-        from include.lore.records.costs import spent
+        from lore.records.costs import spent
 
         with opening:
             if not opened:
@@ -120,19 +120,19 @@ def _url(settings: Settings) -> str:
 
 
 def _open(url: str, settings: Settings) -> Records:
-    from include.lore.records.records import Records
+    from lore.records.records import Records
 
     return Records.open(url, _redact(settings), settings.records_retention_days)
 
 
 def _open_traces(endpoint: str, settings: Settings) -> TraceSink:
-    from include.lore.records.otel import TraceSink
+    from lore.records.otel import TraceSink
 
     return TraceSink(endpoint, content=settings.otel_content, redact=_redact(settings))
 
 
 def _redact(settings: Settings) -> Redact:
-    from include.lore.ingest.redact import Redactor
+    from lore.ingest.redact.redactor import Redactor
 
     # Documents may be kept with their secrets, if their owners say so; what somebody pastes into a question may not.
     return Redactor("secrets" if settings.redact == "none" else settings.redact).text

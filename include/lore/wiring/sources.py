@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from include.lore.declarations import (
+from lore.declarations import (
     Declaration,
     DiscourseDeclaration,
     FilesDeclaration,
@@ -16,13 +16,13 @@ from include.lore.declarations import (
     SlackExportDeclaration,
     StackOverflowDeclaration,
 )
-from include.lore.protocols import Source
-from include.lore.settings import Settings
-from include.lore.wiring.secrets import secret
+from lore.protocols import Source
+from lore.settings import Settings
+from lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
-    from include.lore.sources.github.http import GitHubAccess
-    from include.lore.sources.slack.api import SlackConnection
+    from lore.sources.github.http import GitHubAccess
+    from lore.sources.slack.api import SlackConnection
 
 __all__ = ["make_github_access", "make_slack_connection", "make_source"]
 
@@ -31,15 +31,15 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
     """The source that a declaration describes; nothing is read yet."""
     match declaration:
         case FilesDeclaration():
-            from include.lore.sources.files import FilesSource
+            from lore.sources.files import FilesSource
 
             return FilesSource(declaration)
         case SlackExportDeclaration():
-            from include.lore.sources.slack.export import SlackExportSource
+            from lore.sources.slack.export import SlackExportSource
 
             return SlackExportSource(declaration)
         case SlackDeclaration():
-            from include.lore.sources.slack.source import SlackSource
+            from lore.sources.slack.source import SlackSource
 
             return SlackSource(
                 declaration,
@@ -48,15 +48,15 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
                 max_retries=settings.max_retries,
             )
         case GitHubIssuesDeclaration():
-            from include.lore.sources.github.issues import GitHubIssuesSource
+            from lore.sources.github.issues import GitHubIssuesSource
 
             return GitHubIssuesSource(declaration, make_github_access(declaration, settings))
         case GitHubRepoDeclaration():
-            from include.lore.sources.github.repo import GitHubRepoSource
+            from lore.sources.github.repo import GitHubRepoSource
 
             return GitHubRepoSource(declaration, make_github_access(declaration, settings))
         case SiteDeclaration():
-            from include.lore.sources.site.source import SiteSource
+            from lore.sources.site.source import SiteSource
 
             return SiteSource(declaration, timeout=settings.timeout_seconds, max_retries=settings.max_retries)
         case StackOverflowDeclaration() | DiscourseDeclaration() | JsonApiDeclaration():
@@ -66,26 +66,26 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
 def _make_api_source(
     declaration: StackOverflowDeclaration | DiscourseDeclaration | JsonApiDeclaration, settings: Settings
 ) -> Source:
-    from include.lore.sources.http import secrets_for
-    from include.lore.sources.retries import Retries
+    from lore.sources.http import secrets_for
+    from lore.sources.retries import Retries
 
     timeout, retries = settings.timeout_seconds, Retries(settings.max_retries)
     if isinstance(declaration, DiscourseDeclaration):
-        from include.lore.sources.discourse.source import DiscourseSource
+        from lore.sources.discourse.source import DiscourseSource
 
         secrets = secrets_for(declaration.url, secret(settings.api_headers))
         return DiscourseSource(declaration, secrets=secrets, timeout=timeout, retries=retries)
     if isinstance(declaration, JsonApiDeclaration):
-        from include.lore.sources.json_api.source import JsonApiSource
+        from lore.sources.json_api.source import JsonApiSource
 
         secrets = secrets_for(declaration.url, secret(settings.api_headers))
         return JsonApiSource(declaration, secrets=secrets, timeout=timeout, retries=retries)
     if declaration.dump:
-        from include.lore.sources.stackoverflow.dump import StackOverflowDumpSource
+        from lore.sources.stackoverflow.dump import StackOverflowDumpSource
 
         return StackOverflowDumpSource(declaration)
-    from include.lore.sources.stackoverflow.api import BASE_URL, StackExchangeAccess
-    from include.lore.sources.stackoverflow.source import StackOverflowSource
+    from lore.sources.stackoverflow.api import BASE_URL, StackExchangeAccess
+    from lore.sources.stackoverflow.source import StackOverflowSource
 
     key = secret(settings.stackexchange_key)
     access = StackExchangeAccess(declaration.base_url or BASE_URL, key=key, timeout=timeout, retries=retries)
@@ -94,7 +94,7 @@ def _make_api_source(
 
 def make_slack_connection(declaration: SlackDeclaration, settings: Settings) -> SlackConnection:
     """How to reach a workspace; with an empty token where none is set."""
-    from include.lore.sources.slack.api import DEFAULT_BASE_URL, SlackConnection
+    from lore.sources.slack.api import DEFAULT_BASE_URL, SlackConnection
 
     token = secret(settings.slack_token) or ""
     base_url = declaration.base_url or DEFAULT_BASE_URL
@@ -105,7 +105,7 @@ def make_github_access(
     declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings
 ) -> GitHubAccess:
     """How to reach the repository: as a GitHub App where one is set, else with the token, else anonymously."""
-    from include.lore.sources.github.app import github_access
+    from lore.sources.github.app import github_access
 
     return github_access(
         base_url=declaration.base_url or settings.github_base_url,

@@ -6,20 +6,20 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from include.lore.errors import ConfigurationError, LoreError
-from include.lore.protocols import Embedder, Splitter, Store, Versions
-from include.lore.settings import Settings
-from include.lore.types import IndexVersion, Recipe
-from include.lore.wiring.models import make_embedder
-from include.lore.wiring.secrets import secret
-from include.lore.wiring.strategies import make_splitters
+from lore.errors import ConfigurationError, LoreError
+from lore.protocols import Embedder, Splitter, Store, Versions
+from lore.settings import Settings
+from lore.types import IndexVersion, Recipe
+from lore.wiring.models import make_embedder
+from lore.wiring.secrets import secret
+from lore.wiring.strategies import make_splitters
 
 if TYPE_CHECKING:
-    from include.lore.ingest.versions import VersionBuilder
-    from include.lore.stores.weaviate.connection import WeaviateServer
-    from include.lore.stores.weaviate.schema import Shape
-    from include.lore.stores.weaviate.store import WeaviateStore
-    from include.lore.stores.weaviate.versions import WeaviateVersions
+    from lore.ingest.versions import VersionBuilder
+    from lore.stores.weaviate.connection import WeaviateServer
+    from lore.stores.weaviate.schema import Shape
+    from lore.stores.weaviate.store import WeaviateStore
+    from lore.stores.weaviate.versions import WeaviateVersions
 
 __all__ = [
     "make_builder",
@@ -37,7 +37,7 @@ __all__ = [
 
 def make_splitter(settings: Settings, embedder: Embedder) -> Splitter:
     """The splitter, with a budget from the settings or else from what the embedder reads."""
-    from include.lore.ingest.split import MarkdownSplitter
+    from lore.ingest.split.splitter import MarkdownSplitter
 
     return MarkdownSplitter(settings.chunk_characters or MarkdownSplitter.budget_for(embedder))
 
@@ -64,7 +64,7 @@ def open_store(settings: Settings, embedder: Embedder, splitter: Splitter | None
     recipe = make_recipe(settings, embedder, splitter)
     if settings.store == "weaviate":
         return open_weaviate(settings, recipe)
-    from include.lore.stores.lancedb.store import LanceStore
+    from lore.stores.lancedb.store import LanceStore
 
     return LanceStore(settings.index_uri, recipe)
 
@@ -73,7 +73,7 @@ def open_versions(settings: Settings) -> Versions:
     """The versions of the index, whatever the settings fit."""
     if settings.store == "weaviate":
         return weaviate_versions(settings)
-    from include.lore.stores.lancedb.versions import LanceVersions
+    from lore.stores.lancedb.versions import LanceVersions
 
     return LanceVersions(settings.index_uri)
 
@@ -93,7 +93,7 @@ def make_builder(
     Of `embedders`, which were made already, the one that fits is used; one that is made here is added to them. Raises
     ConfigurationError when the splitter or embedder cannot be had any more: the code or the settings moved on.
     """
-    from include.lore.ingest.versions import VersionBuilder
+    from lore.ingest.versions import VersionBuilder
 
     recipe = version.recipe
     if version.schema != versions.schema:
@@ -148,7 +148,7 @@ def make_builders(
 
 def weaviate_server(settings: Settings) -> WeaviateServer:
     """The Weaviate server that the settings name. Raises ConfigurationError where they name none."""
-    from include.lore.stores.weaviate.connection import WeaviateServer
+    from lore.stores.weaviate.connection import WeaviateServer
 
     if not settings.weaviate_url:
         raise ConfigurationError("LORE_STORE is weaviate, but no server is named.", remedy="Set LORE_WEAVIATE_URL.")
@@ -164,7 +164,7 @@ def weaviate_server(settings: Settings) -> WeaviateServer:
 
 def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
     """The index on a Weaviate server, at the version that fits; raises what `WeaviateStore` does."""
-    from include.lore.stores.weaviate.store import WeaviateStore
+    from lore.stores.weaviate.store import WeaviateStore
 
     return WeaviateStore(
         weaviate_server(settings),
@@ -177,7 +177,7 @@ def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
 
 def weaviate_versions(settings: Settings) -> WeaviateVersions:
     """The versions of the index on a Weaviate server."""
-    from include.lore.stores.weaviate.versions import WeaviateVersions
+    from lore.stores.weaviate.versions import WeaviateVersions
 
     return WeaviateVersions(
         weaviate_server(settings),
@@ -188,7 +188,7 @@ def weaviate_versions(settings: Settings) -> WeaviateVersions:
 
 
 def _weaviate_shape(settings: Settings) -> Shape:
-    from include.lore.stores.weaviate.schema import Shape
+    from lore.stores.weaviate.schema import Shape
 
     return Shape(settings.weaviate_replication_factor, settings.weaviate_vector_index, settings.weaviate_quantization)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from include.lore.errors import ConfigurationError
-from include.lore.protocols import OnUsage, Splitter
-from include.lore.settings import Settings
-from include.lore.types import Strategy
-from include.lore.wiring.models import make_other_chat_model
+from lore.errors import ConfigurationError
+from lore.protocols import OnUsage, Splitter
+from lore.settings import Settings
+from lore.types import Strategy
+from lore.wiring.models import make_other_chat_model
 
 if TYPE_CHECKING:
-    from include.lore.ingest.strategy import Splitters, SummarySplitter
-    from include.lore.ingest.summarize import Summarizer
+    from lore.ingest.strategies.strategy import Splitters, SummarySplitter
+    from lore.ingest.strategies.summarize import Summarizer
 
 __all__ = ["EXTRACTIVE", "make_splitters", "make_strategy", "make_summarizer"]
 
@@ -28,7 +28,7 @@ def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | N
     """
     name = name or settings.summary_model or settings.chat_model
     if name == EXTRACTIVE:
-        from include.lore.ingest.extractive import ExtractiveSummarizer
+        from lore.ingest.strategies.extractive import ExtractiveSummarizer
 
         return ExtractiveSummarizer()
     chat_model = make_other_chat_model(settings, name)
@@ -37,8 +37,8 @@ def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | N
             "No language model is set that could write summaries.",
             remedy="Set LORE_SUMMARY_MODEL or LORE_CHAT_MODEL; or LORE_SUMMARY_MODEL=extractive, which needs no model.",
         )
-    from include.lore.ingest.summarize import ModelSummarizer
-    from include.lore.ingest.summary_cache import SummaryCache
+    from lore.ingest.strategies.summarize import ModelSummarizer
+    from lore.ingest.strategies.summary_cache import SummaryCache
 
     return ModelSummarizer(chat_model, SummaryCache(settings.cache_dir), on_usage=on_usage)
 
@@ -51,7 +51,7 @@ def make_strategy(settings: Settings, strategy: Strategy, *, on_usage: OnUsage |
     """
     if strategy == "basic":
         return None
-    from include.lore.ingest.strategy import SummarySplitter
+    from lore.ingest.strategies.strategy import SummarySplitter
 
     return SummarySplitter(strategy, make_summarizer(settings, on_usage=on_usage))
 
@@ -61,7 +61,7 @@ def make_splitters(settings: Settings, splitter: Splitter) -> Splitters:
 
     Calling it raises ConfigurationError for a strategy that this Lore, or these settings, cannot give.
     """
-    from include.lore.ingest.strategy import SummarySplitter, parse_strategy
+    from lore.ingest.strategies.strategy import SummarySplitter, parse_strategy
 
     @cache
     def choose(name: str) -> Splitter:

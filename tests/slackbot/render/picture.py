@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lore.slackbot.render import notice, partial, phrases, render
+from lore.slackbot.types import Message
 from markdown_it import MarkdownIt
 
-from include.lore.slackbot.render import notice, partial, phrases, render
-from include.lore.slackbot.words import Message
 from tests.slackbot.render.reading import answer, cited
 from tests.slackbot.render.samples import CODE, HOSTILE, LISTS, SHAPES, TABLE, matrix
 from tests.slackbot.render.test_matrix import BELOW

@@ -7,14 +7,13 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from lore.query.verify.markup import DESTINATION
+from lore.query.verify.visible_text import UNSEEN
+from lore.slackbot.render.characters import JOINER
+from lore.slackbot.types import Message
+from lore.types import Answer, Citation, Plan, Question, Trace
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-
-from include.lore.query.markup import DESTINATION
-from include.lore.query.visible import UNSEEN
-from include.lore.slackbot.render.characters import JOINER
-from include.lore.slackbot.words import Message
-from include.lore.types import Answer, Citation, Plan, Question, Trace
 
 __all__ = ["answer", "cited", "code_of", "letters", "markdown_of", "mentions", "misread", "texts_of", "tokens", "words"]
 

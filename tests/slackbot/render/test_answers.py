@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from lore.slackbot.render import StreamRenderer, notice, partial, phrases, render
+from lore.slackbot.render.characters import JOINER, mrkdwn, pieces, shorten
 
-from include.lore.slackbot.render import StreamRenderer, notice, partial, phrases, render
-from include.lore.slackbot.render.characters import JOINER, mrkdwn, pieces, shorten
 from tests.slackbot.render.block_rules import message_problems
 from tests.slackbot.render.reading import answer, cited, code_of, markdown_of, mentions, misread
 

@@ -6,10 +6,10 @@ import random
 from itertools import pairwise
 
 import pytest
+from lore.query.verify.visible_text import UNSEEN
+from lore.slackbot.render import StreamRenderer, partial, render
+from lore.slackbot.render.cutting import MOST_BYTES
 
-from include.lore.query.visible import UNSEEN
-from include.lore.slackbot.render import StreamRenderer, partial, render
-from include.lore.slackbot.render.cutting import MOST_BYTES
 from tests.slackbot.render.block_rules import message_problems
 from tests.slackbot.render.reading import answer, cited, code_of, letters, markdown_of, mentions, misread, words
 from tests.slackbot.render.samples import HOSTILE, matrix

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from lore.slackbot.render import notice, phrases
 
-from include.lore.slackbot.render import notice, phrases
 from tests.slackbot.render.block_rules import message_problems
 from tests.slackbot.render.reading import markdown_of
 

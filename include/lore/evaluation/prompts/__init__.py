@@ -1,1 +1,1 @@
-"""The prompts of evaluation, one Markdown file each; `include.lore.prompts` reads them."""
+"""The prompts of evaluation, one Markdown file each; `lore.prompts` reads them."""

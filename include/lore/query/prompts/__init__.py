@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from hashlib import sha256
 
-from include.lore.prompts import read_prompt
+from lore.prompts import read_prompt
 
 __all__ = ["load_prompt", "prompt_version"]
 

@@ -1,10 +1,10 @@
-"""Run by Alembic for every migration, on the connection that `include.lore.records.schema` has opened and locked."""
+"""Run by Alembic for every migration, on the connection that `lore.records.schema` has opened and locked."""
 
 from __future__ import annotations
 
 from alembic import context
 
-from include.lore.records.tables import VERSION_TABLE, metadata
+from lore.records.tables import VERSION_TABLE, metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from include.lore.slackbot.render import phrases
-from include.lore.slackbot.render.citations import small_print, source_blocks
-from include.lore.slackbot.render.cutting import MOST_BYTES, Cutting
-from include.lore.slackbot.render.lines import Lines
-from include.lore.slackbot.render.plain import plain
-from include.lore.slackbot.words import Block, Message
-from include.lore.types import Answer
+from lore.slackbot.render import phrases
+from lore.slackbot.render.citations import small_print, source_blocks
+from lore.slackbot.render.cutting import MOST_BYTES, Cutting
+from lore.slackbot.render.lines import Lines
+from lore.slackbot.render.plain import plain
+from lore.slackbot.types import Block, Message
+from lore.types import Answer
 
 __all__ = ["Ending", "StreamRenderer", "notice", "partial", "render"]
 

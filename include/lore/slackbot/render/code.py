@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from include.lore.slackbot.render.characters import JOINER, guard_code, pieces
-from include.lore.slackbot.render.units import Rank, Unit
+from lore.slackbot.render.characters import JOINER, guard_code, pieces
+from lore.slackbot.render.units import Rank, Unit
 
 __all__ = ["Fence"]
 

@@ -8,8 +8,8 @@ it is cut there.
 
 from __future__ import annotations
 
-from include.lore.slackbot.render.tables import MOST_ROWS
-from include.lore.slackbot.render.units import Unit
+from lore.slackbot.render.tables import MOST_ROWS
+from lore.slackbot.render.units import Unit
 
 __all__ = ["MOST_BYTES", "Cutting"]
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from include.lore.slackbot.render.characters import Characters
-from include.lore.slackbot.render.code import Fence
-from include.lore.slackbot.render.emphasis import Emphasis
-from include.lore.slackbot.render.heads import Head, read_head
-from include.lore.slackbot.render.prose import Prose, Start, safe_line
-from include.lore.slackbot.render.tables import MOST_COLUMNS, cells, is_delimiter
-from include.lore.slackbot.render.units import Rank, Unit
+from lore.slackbot.render.characters import Characters
+from lore.slackbot.render.code import Fence
+from lore.slackbot.render.emphasis import Emphasis
+from lore.slackbot.render.heads import Head, read_head
+from lore.slackbot.render.prose import Prose, Start, safe_line
+from lore.slackbot.render.tables import MOST_COLUMNS, cells, is_delimiter
+from lore.slackbot.render.units import Rank, Unit
 
 __all__ = ["Lines"]
 

@@ -6,8 +6,8 @@ import html
 import re
 from urllib.parse import unquote
 
-from include.lore.query.visible import web_address
-from include.lore.slackbot.render.characters import is_calling
+from lore.query.verify.visible_text import web_address
+from lore.slackbot.render.characters import is_calling
 
 __all__ = ["LONGEST_LINK", "closing_bracket", "safe_address", "unescaped"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 
-from include.lore.slackbot.render.characters import JOINER, mrkdwn, pieces
-from include.lore.slackbot.render.links import unescaped
+from lore.slackbot.render.characters import JOINER, mrkdwn, pieces
+from lore.slackbot.render.links import unescaped
 
 __all__ = ["LONGEST_TEXT", "plain"]
 

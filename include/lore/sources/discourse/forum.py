@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from include.lore.declarations import DiscourseDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.discourse.text import Topic, is_accepted, topic_document, topic_of
-from include.lore.sources.http import JsonApi
-from include.lore.sources.payload import Payload, as_mapping, as_mappings
-from include.lore.sources.posts import one_line
-from include.lore.sources.retries import Again
-from include.lore.types import Document
+from lore.declarations import DiscourseDeclaration
+from lore.errors import SourceError
+from lore.sources.discourse.text import Topic, is_accepted, topic_document, topic_of
+from lore.sources.http import JsonApi
+from lore.sources.payload import Payload, as_mapping, as_mappings
+from lore.sources.posts import one_line
+from lore.sources.retries import Again
+from lore.types import Document
 
 __all__ = ["Forum", "explain_discourse"]
 

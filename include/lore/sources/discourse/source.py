@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from include.lore.declarations import DiscourseDeclaration
-from include.lore.errors import ConversionError
-from include.lore.sources.cursors import selection_of, unreadable_cursor
-from include.lore.sources.discourse.forum import Forum, explain_discourse
-from include.lore.sources.discourse.text import Topic
-from include.lore.sources.http import HttpError, JsonApi, Secrets
-from include.lore.sources.retries import Retries
-from include.lore.types import Batch, Cursor, Document, Failure
+from lore.declarations import DiscourseDeclaration
+from lore.errors import ConversionError
+from lore.sources.cursors import selection_of, unreadable_cursor
+from lore.sources.discourse.forum import Forum, explain_discourse
+from lore.sources.discourse.text import Topic
+from lore.sources.http import HttpError, JsonApi, Secrets
+from lore.sources.retries import Retries
+from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["DiscourseSource"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from include.lore.declarations import DiscourseDeclaration
-from include.lore.sources.payload import Payload
-from include.lore.sources.posts import day, facts, from_iso, one_line, section, to_markdown, web_address
-from include.lore.types import Document
+from lore.declarations import DiscourseDeclaration
+from lore.sources.payload import Payload
+from lore.sources.posts import day, facts, from_iso, one_line, section, to_markdown, web_address
+from lore.types import Document
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

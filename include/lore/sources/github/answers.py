@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from include.lore.sources.http import HttpError
-from include.lore.sources.retries import WAIT_UNSAID, Again, number, passing
+from lore.sources.http import HttpError
+from lore.sources.retries import WAIT_UNSAID, Again, number, passing
 
 __all__ = ["GitHubError", "GitHubReply", "Judge", "page_number", "parse_json"]
 

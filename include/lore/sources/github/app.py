@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from include.lore.errors import ConfigurationError, MissingPackageError, SourceError
-from include.lore.sources.github.answers import GitHubError, GitHubReply
-from include.lore.sources.github.http import GitHubAccess
-from include.lore.sources.payload import as_mapping, as_text
-from include.lore.sources.retries import Retries
+from lore.errors import ConfigurationError, MissingPackageError, SourceError
+from lore.sources.github.answers import GitHubError, GitHubReply
+from lore.sources.github.http import GitHubAccess
+from lore.sources.payload import as_mapping, as_text
+from lore.sources.retries import Retries
 
 __all__ = ["AppToken", "github_access"]
 

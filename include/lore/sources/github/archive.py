@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Self
 
-from include.lore.errors import SourceError
+from lore.errors import SourceError
 
 __all__ = ["Archive", "CutArchiveError"]
 

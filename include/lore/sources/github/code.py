@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from include.lore.errors import MissingPackageError
+from lore.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

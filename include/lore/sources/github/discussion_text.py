@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.sources.github.text import Part, comment_part, is_bot, page
-from include.lore.sources.payload import Payload, as_text
-from include.lore.types import Document
+from lore.declarations import GitHubIssuesDeclaration
+from lore.sources.github.text import Part, comment_part, is_bot, page
+from lore.sources.payload import Payload, as_text
+from lore.types import Document
 
 __all__ = ["as_item", "discussion_document"]
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.sources.github.answers import GitHubError
-from include.lore.sources.github.discussion_text import as_item, discussion_document
-from include.lore.sources.github.feed import MAX_PAGES, OVERLAP, FeedState, endless
-from include.lore.sources.github.http import GitHubClient
-from include.lore.sources.github.pages import Found, wanted
-from include.lore.sources.github.state import Numbers
-from include.lore.sources.github.text import issue_number
-from include.lore.sources.payload import Payload, as_mappings
-from include.lore.sources.posts import from_iso
+from lore.declarations import GitHubIssuesDeclaration
+from lore.sources.github.answers import GitHubError
+from lore.sources.github.discussion_text import as_item, discussion_document
+from lore.sources.github.feed import MAX_PAGES, OVERLAP, FeedState, endless
+from lore.sources.github.http import GitHubClient
+from lore.sources.github.pages import Found, wanted
+from lore.sources.github.state import Numbers
+from lore.sources.github.text import issue_number
+from lore.sources.payload import Payload, as_mappings
+from lore.sources.posts import from_iso
 
 __all__ = ["Discussions"]
 

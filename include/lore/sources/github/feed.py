@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from include.lore.errors import SourceError
-from include.lore.sources.github.answers import GitHubReply
-from include.lore.sources.github.http import GitHubClient
-from include.lore.sources.github.text import as_list
-from include.lore.sources.payload import Payload, as_text
-from include.lore.sources.posts import from_iso
+from lore.errors import SourceError
+from lore.sources.github.answers import GitHubReply
+from lore.sources.github.http import GitHubClient
+from lore.sources.github.text import as_list
+from lore.sources.payload import Payload, as_text
+from lore.sources.posts import from_iso
 
 __all__ = ["MAX_PAGES", "PER_PAGE", "Feed", "FeedState", "Page", "endless", "stamp"]
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
-from include.lore.convert import FORMATS, format_of, resolve_includes
-from include.lore.convert.formats import CODE_PREFIX
-from include.lore.declarations import GitHubRepoDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.github.archive import Archive
-from include.lore.sources.github.code import Unit, file_units
-from include.lore.sources.github.links import RepositoryLinks, encode_path
-from include.lore.sources.github.listing import SeenFile, digest_of
-from include.lore.sources.globs import PathFilter
-from include.lore.types import Document, Failure
+from lore.convert import FORMATS, format_of, resolve_includes
+from lore.convert.formats import CODE_PREFIX
+from lore.declarations import GitHubRepoDeclaration
+from lore.errors import SourceError
+from lore.sources.github.archive import Archive
+from lore.sources.github.code import Unit, file_units
+from lore.sources.github.links import RepositoryLinks, encode_path
+from lore.sources.github.listing import SeenFile, digest_of
+from lore.sources.globs import PathFilter
+from lore.types import Document, Failure
 
 __all__ = ["RepositoryFiles"]
 

@@ -7,8 +7,8 @@ from typing import Self
 
 import httpx
 
-from include.lore.errors import ConfigurationError
-from include.lore.sources.addresses import Origin
+from lore.errors import ConfigurationError
+from lore.sources.addresses import Origin
 
 __all__ = ["Hosts"]
 

@@ -10,12 +10,12 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from include.lore.errors import ConfigurationError, SourceError
-from include.lore.sources.addresses import bare
-from include.lore.sources.bodies import broken_off, in_time, read_body
-from include.lore.sources.github.answers import GitHubReply, Judge, page_number
-from include.lore.sources.github.hosts import Hosts
-from include.lore.sources.retries import Again, Retries
+from lore.errors import ConfigurationError, SourceError
+from lore.sources.addresses import bare
+from lore.sources.bodies import broken_off, in_time, read_body
+from lore.sources.github.answers import GitHubReply, Judge, page_number
+from lore.sources.github.hosts import Hosts
+from lore.sources.retries import Again, Retries
 
 __all__ = ["GitHubAccess", "GitHubClient"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
-from include.lore.sources.github.http import GitHubAccess, GitHubClient
-from include.lore.sources.github.run import IssuesRun
-from include.lore.sources.github.state import IssuesState
-from include.lore.types import Batch, Cursor
+from lore.declarations import GitHubIssuesDeclaration
+from lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
+from lore.sources.github.http import GitHubAccess, GitHubClient
+from lore.sources.github.run import IssuesRun
+from lore.sources.github.state import IssuesState
+from lore.types import Batch, Cursor
 
 __all__ = ["GitHubIssuesSource"]
 

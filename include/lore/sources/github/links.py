@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote
 
-from include.lore.convert.fences import lines
-from include.lore.convert.includes import outside_literal
+from lore.convert.fences import lines
+from lore.convert.includes import outside_literal
 
 __all__ = ["RepositoryLinks", "encode_path"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Self
 
-from include.lore.types import Cursor
+from lore.types import Cursor
 
 __all__ = ["COMMIT", "RepositoryState", "SeenFile", "digest_of", "pack", "unpack"]
 

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.sources.github.answers import GitHubError
-from include.lore.sources.github.comments import Comments, number_at_end, whole_list
-from include.lore.sources.github.feed import PER_PAGE
-from include.lore.sources.github.http import GitHubClient
-from include.lore.sources.github.reviews import review_facts, review_parts
-from include.lore.sources.github.state import IssuesState
-from include.lore.sources.github.text import is_bot, is_pull_request, issue_document, issue_number, label_names
-from include.lore.sources.payload import Payload, as_text
-from include.lore.sources.posts import from_iso
-from include.lore.types import Document, Failure
+from lore.declarations import GitHubIssuesDeclaration
+from lore.sources.github.answers import GitHubError
+from lore.sources.github.comments import Comments, number_at_end, whole_list
+from lore.sources.github.feed import PER_PAGE
+from lore.sources.github.http import GitHubClient
+from lore.sources.github.reviews import review_facts, review_parts
+from lore.sources.github.state import IssuesState
+from lore.sources.github.text import is_bot, is_pull_request, issue_document, issue_number, label_names
+from lore.sources.payload import Payload, as_text
+from lore.sources.posts import from_iso
+from lore.types import Document, Failure
 
 __all__ = ["Found", "IssuePages", "wanted"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from include.lore.errors import SourceError
-from include.lore.sources.github.app import AppToken
-from include.lore.sources.github.http import GitHubAccess, GitHubClient
-from include.lore.sources.http import HttpError
-from include.lore.sources.payload import as_mapping, as_text
+from lore.errors import SourceError
+from lore.sources.github.app import AppToken
+from lore.sources.github.http import GitHubAccess, GitHubClient
+from lore.sources.http import HttpError
+from lore.sources.payload import as_mapping, as_text
 
 __all__ = ["GitHubProbe", "Need", "probe_github"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
-from include.lore.declarations import GitHubRepoDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.cursors import selection_of
-from include.lore.sources.github.archive import Archive
-from include.lore.sources.github.code import UNITS_VERSION
-from include.lore.sources.github.files import RepositoryFiles
-from include.lore.sources.github.http import GitHubAccess, GitHubClient
-from include.lore.sources.github.listing import COMMIT, RepositoryState, SeenFile
-from include.lore.types import Batch, Cursor, Document, Failure
+from lore.declarations import GitHubRepoDeclaration
+from lore.errors import SourceError
+from lore.sources.cursors import selection_of
+from lore.sources.github.archive import Archive
+from lore.sources.github.code import UNITS_VERSION
+from lore.sources.github.files import RepositoryFiles
+from lore.sources.github.http import GitHubAccess, GitHubClient
+from lore.sources.github.listing import COMMIT, RepositoryState, SeenFile
+from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["GitHubRepoSource"]
 

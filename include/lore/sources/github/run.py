@@ -6,17 +6,17 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.github.answers import page_number
-from include.lore.sources.github.discussions import Discussions
-from include.lore.sources.github.feed import OVERLAP, PER_PAGE, Feed, FeedState, Page
-from include.lore.sources.github.http import GitHubClient
-from include.lore.sources.github.pages import Found, IssuePages, wanted
-from include.lore.sources.github.state import IssuesState, Numbers
-from include.lore.sources.github.text import issue_number
-from include.lore.sources.payload import Payload, as_text
-from include.lore.sources.posts import from_iso
+from lore.declarations import GitHubIssuesDeclaration
+from lore.errors import SourceError
+from lore.sources.github.answers import page_number
+from lore.sources.github.discussions import Discussions
+from lore.sources.github.feed import OVERLAP, PER_PAGE, Feed, FeedState, Page
+from lore.sources.github.http import GitHubClient
+from lore.sources.github.pages import Found, IssuePages, wanted
+from lore.sources.github.state import IssuesState, Numbers
+from lore.sources.github.text import issue_number
+from lore.sources.payload import Payload, as_text
+from lore.sources.posts import from_iso
 
 __all__ = ["IssuesRun"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
-from include.lore.sources.github.feed import FeedState, stamp
-from include.lore.sources.github.listing import pack, unpack
-from include.lore.sources.payload import as_text
-from include.lore.sources.posts import from_iso
-from include.lore.types import Cursor
+from lore.sources.github.feed import FeedState, stamp
+from lore.sources.github.listing import pack, unpack
+from lore.sources.payload import as_text
+from lore.sources.posts import from_iso
+from lore.types import Cursor
 
 __all__ = ["IssuesState", "Numbers"]
 

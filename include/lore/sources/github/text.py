@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from include.lore.declarations import GitHubIssuesDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.payload import as_text
-from include.lore.sources.posts import from_iso
-from include.lore.types import Document
+from lore.declarations import GitHubIssuesDeclaration
+from lore.errors import SourceError
+from lore.sources.payload import as_text
+from lore.sources.posts import from_iso
+from lore.types import Document
 
 __all__ = [
     "Part",

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urljoin
 
-from include.lore.declarations import Expression, JsonApiDeclaration, Template
-from include.lore.errors import ConversionError
-from include.lore.sources.posts import from_epoch, from_iso, one_line, to_markdown, web_address
-from include.lore.types import Document, Failure
+from lore.declarations import Expression, JsonApiDeclaration, Template
+from lore.errors import ConversionError
+from lore.sources.posts import from_epoch, from_iso, one_line, to_markdown, web_address
+from lore.types import Document, Failure
 
 __all__ = ["ItemReader"]
 

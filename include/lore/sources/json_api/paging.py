@@ -9,9 +9,9 @@ from urllib.parse import urljoin
 
 import httpx
 
-from include.lore.declarations import Expression, JsonApiDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.http import HttpError, JsonAnswer, JsonApi
+from lore.declarations import Expression, JsonApiDeclaration
+from lore.errors import SourceError
+from lore.sources.http import HttpError, JsonAnswer, JsonApi
 
 __all__ = ["Pager", "Part"]
 

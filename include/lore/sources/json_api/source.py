@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from include.lore.declarations import JsonApiDeclaration
-from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
-from include.lore.sources.http import JsonApi, Secrets
-from include.lore.sources.json_api.items import ItemReader
-from include.lore.sources.json_api.paging import Pager, Part
-from include.lore.sources.retries import Retries
-from include.lore.types import Batch, Cursor, Document, Failure
+from lore.declarations import JsonApiDeclaration
+from lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
+from lore.sources.http import JsonApi, Secrets
+from lore.sources.json_api.items import ItemReader
+from lore.sources.json_api.paging import Pager, Part
+from lore.sources.retries import Retries
+from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["JsonApiSource"]
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from include.lore.declarations import SiteDeclaration
-from include.lore.sources.site.fetch import Answer, Fetcher
-from include.lore.sources.site.page import format_of_answer
-from include.lore.sources.site.pages import MAX_VALIDATOR, Entry, State
-from include.lore.sources.site.twins import twin_addresses
-from include.lore.sources.site.urls import Scope
+from lore.declarations import SiteDeclaration
+from lore.sources.site.fetch import Answer, Fetcher
+from lore.sources.site.page import format_of_answer
+from lore.sources.site.pages import MAX_VALIDATOR, Entry, State
+from lore.sources.site.twins import twin_addresses
+from lore.sources.site.urls import Scope
 
 __all__ = ["Asker", "date_of", "validator_of"]
 

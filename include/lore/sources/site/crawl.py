@@ -8,18 +8,18 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
-from include.lore.declarations import SiteDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.retries import UnreachableError
-from include.lore.sources.site.ask import Asker, date_of, validator_of
-from include.lore.sources.site.fetch import Answer, Fetcher
-from include.lore.sources.site.frontier import Frontier
-from include.lore.sources.site.page import Page, format_of_answer, read_page
-from include.lore.sources.site.pages import Entry, Pages, State
-from include.lore.sources.site.sitemap import listed_pages
-from include.lore.sources.site.twins import page_address
-from include.lore.sources.site.urls import Scope
-from include.lore.types import Batch, Document, Failure
+from lore.declarations import SiteDeclaration
+from lore.errors import SourceError
+from lore.sources.retries import UnreachableError
+from lore.sources.site.ask import Asker, date_of, validator_of
+from lore.sources.site.fetch import Answer, Fetcher
+from lore.sources.site.frontier import Frontier
+from lore.sources.site.page import Page, format_of_answer, read_page
+from lore.sources.site.pages import Entry, Pages, State
+from lore.sources.site.sitemap import listed_pages
+from lore.sources.site.twins import page_address
+from lore.sources.site.urls import Scope
+from lore.types import Batch, Document, Failure
 
 __all__ = ["Crawl"]
 

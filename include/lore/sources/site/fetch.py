@@ -13,13 +13,13 @@ from urllib.parse import urljoin, urlsplit
 import httpcore
 import httpx
 
-from include.lore.declarations import SiteDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.retries import TRANSIENT, Again, Retries, UnreachableError, retry_after
-from include.lore.sources.site.guard import GuardedBackend, resolve
-from include.lore.sources.site.inflate import Inflater, TooLargeError
-from include.lore.sources.site.robots import MAX_BYTES as MAX_ROBOTS_BYTES
-from include.lore.sources.site.robots import USER_AGENT, Robots
+from lore.declarations import SiteDeclaration
+from lore.errors import SourceError
+from lore.sources.retries import TRANSIENT, Again, Retries, UnreachableError, retry_after
+from lore.sources.site.guard import GuardedBackend, resolve
+from lore.sources.site.inflate import Inflater, TooLargeError
+from lore.sources.site.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from lore.sources.site.robots import USER_AGENT, Robots
 
 __all__ = ["Answer", "Fetcher"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from include.lore.sources.site.pages import Entry, Pages
-from include.lore.sources.site.urls import Scope
+from lore.sources.site.pages import Entry, Pages
+from lore.sources.site.urls import Scope
 
 __all__ = ["Frontier"]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpcore
 
-from include.lore.errors import SourceError
+from lore.errors import SourceError
 
 __all__ = ["ForbiddenAddressError", "GuardedBackend", "is_public", "resolve"]
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from include.lore.convert.decoding import BOMS, SEVEN_BIT, SUPERSETS, decode
-from include.lore.errors import ConversionError
-from include.lore.sources.site.fetch import Answer
-from include.lore.sources.site.robots import USER_AGENT
-from include.lore.sources.site.sitemap import markdown_links
+from lore.convert.decoding import BOMS, SEVEN_BIT, SUPERSETS, decode
+from lore.errors import ConversionError
+from lore.sources.site.fetch import Answer
+from lore.sources.site.robots import USER_AGENT
+from lore.sources.site.sitemap import markdown_links
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -76,7 +76,7 @@ def read_page(answer: Answer, format: str) -> tuple[bytes, Page]:
         if format != "html":
             links = markdown_links(decode(data)) if follow and format == "markdown" else []
             return data, Page(answer.address, canonical, indexed=indexed, links=tuple(links[:MAX_LINKS]))
-        from include.lore.convert.html import parse
+        from lore.convert.html import parse
 
         root = parse(decode(data))
     except ConversionError:  # conversion will say so, and of which document

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from include.lore.types import Cursor
+from lore.types import Cursor
 
 __all__ = ["Entry", "Pages", "State"]
 

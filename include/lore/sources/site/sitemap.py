@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from io import BytesIO
 from urllib.parse import urlsplit
 
-from include.lore.declarations import SiteDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.site.fetch import Answer, Fetcher
-from include.lore.sources.site.inflate import TooLargeError, gunzip
-from include.lore.sources.site.urls import Scope
+from lore.declarations import SiteDeclaration
+from lore.errors import SourceError
+from lore.sources.site.fetch import Answer, Fetcher
+from lore.sources.site.inflate import TooLargeError, gunzip
+from lore.sources.site.urls import Scope
 
 __all__ = ["Listed", "listed_pages", "markdown_links"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from include.lore.declarations import SiteDeclaration
-from include.lore.sources.cursors import selection_of, unreadable_cursor
-from include.lore.sources.site.crawl import Crawl
-from include.lore.sources.site.fetch import Fetcher
-from include.lore.sources.site.pages import Pages
-from include.lore.sources.site.urls import Scope
-from include.lore.types import Batch, Cursor
+from lore.declarations import SiteDeclaration
+from lore.sources.cursors import selection_of, unreadable_cursor
+from lore.sources.site.crawl import Crawl
+from lore.sources.site.fetch import Fetcher
+from lore.sources.site.pages import Pages
+from lore.sources.site.urls import Scope
+from lore.types import Batch, Cursor
 
 __all__ = ["SiteSource"]
 

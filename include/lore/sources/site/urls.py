@@ -7,7 +7,7 @@ import posixpath
 import re
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
-from include.lore.declarations import SiteDeclaration
+from lore.declarations import SiteDeclaration
 
 __all__ = ["Scope"]
 

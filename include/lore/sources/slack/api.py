@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self, TypeAlias
 
-from include.lore.errors import ConfigurationError, SourceError
-from include.lore.sources.http import HttpError, JsonApi, Secrets
-from include.lore.sources.payload import Payload, as_mapping, as_mappings, as_text
-from include.lore.sources.retries import Again, Retries
-from include.lore.sources.slack.errors import NEXT_RUN, SET_TOKEN, SlackError, endless, refusal, strange, word
-from include.lore.sources.slack.payload import is_ts
+from lore.errors import ConfigurationError, SourceError
+from lore.sources.http import HttpError, JsonApi, Secrets
+from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
+from lore.sources.retries import Again, Retries
+from lore.sources.slack.errors import NEXT_RUN, SET_TOKEN, SlackError, endless, refusal, strange, word
+from lore.sources.slack.payload import is_ts
 
 __all__ = ["DEFAULT_BASE_URL", "SlackApi", "SlackConnection"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from include.lore.errors import SourceError
+from lore.errors import SourceError
 
 __all__ = ["BrokenFileError", "SlackArchive", "open_archive"]
 

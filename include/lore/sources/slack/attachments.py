@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from include.lore.convert.decoding import clean
-from include.lore.sources.payload import Payload, as_mappings, as_text
-from include.lore.sources.slack.mrkdwn import Names, to_markdown
-from include.lore.sources.slack.payload import as_count
+from lore.convert.decoding import clean
+from lore.sources.payload import Payload, as_mappings, as_text
+from lore.sources.slack.mrkdwn import Names, to_markdown
+from lore.sources.slack.payload import as_count
 
 __all__ = ["PostFile", "attachment_quotes", "block_texts", "file_lines", "read_file", "read_files"]
 

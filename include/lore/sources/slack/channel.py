@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from include.lore.declarations import SlackDeclaration
-from include.lore.sources.payload import Payload, as_text
-from include.lore.sources.slack.cursor import ChannelState, Marks, mark_of
-from include.lore.sources.slack.documents import Channel, Publisher
-from include.lore.sources.slack.files import SlackFiles
-from include.lore.sources.slack.history import Week, replies, weeks
-from include.lore.sources.slack.messages import Conversation, Post, conversations, read_post, week_of
-from include.lore.sources.slack.mrkdwn import Names
-from include.lore.sources.slack.payload import as_count, is_ts
-from include.lore.sources.slack.workspace import Workspace
-from include.lore.types import Document
+from lore.declarations import SlackDeclaration
+from lore.sources.payload import Payload, as_text
+from lore.sources.slack.cursor import ChannelState, Marks, mark_of
+from lore.sources.slack.documents import Channel, Publisher
+from lore.sources.slack.files import SlackFiles
+from lore.sources.slack.history import Week, replies, weeks
+from lore.sources.slack.messages import Conversation, Post, conversations, read_post, week_of
+from lore.sources.slack.mrkdwn import Names
+from lore.sources.slack.payload import as_count, is_ts
+from lore.sources.slack.workspace import Workspace
+from lore.types import Document
 
 __all__ = ["ChannelReader", "Step"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from include.lore.sources.cursors import unreadable_cursor
-from include.lore.sources.payload import as_mapping, as_text
-from include.lore.types import Cursor
+from lore.sources.cursors import unreadable_cursor
+from lore.sources.payload import as_mapping, as_text
+from lore.types import Cursor
 
 __all__ = ["ChannelState", "CursorWriter", "Marks", "from_cursor", "mark_of"]
 

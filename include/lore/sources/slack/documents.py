@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from include.lore.sources.payload import Payload, as_text
-from include.lore.sources.slack.messages import Conversation, display_name, one_line, render, title_of
-from include.lore.sources.slack.mrkdwn import Names
-from include.lore.types import Document
+from lore.sources.payload import Payload, as_text
+from lore.sources.slack.messages import Conversation, display_name, one_line, render, title_of
+from lore.sources.slack.mrkdwn import Names
+from lore.types import Document
 
 __all__ = ["Channel", "People", "Publisher", "read_channel"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from include.lore.errors import SourceError
-from include.lore.sources.payload import Payload, as_text
+from lore.errors import SourceError
+from lore.sources.payload import Payload, as_text
 
 __all__ = ["NEXT_RUN", "SET_TOKEN", "UNREADABLE", "SlackError", "endless", "refusal", "strange", "word"]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from include.lore.declarations import SlackExportDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.slack.archive import BrokenFileError, SlackArchive, open_archive
-from include.lore.sources.slack.documents import Channel, People, Publisher, read_channel
-from include.lore.sources.slack.messages import Conversation, Post, conversations, read_post
-from include.lore.types import Batch, Cursor, Failure
+from lore.declarations import SlackExportDeclaration
+from lore.errors import SourceError
+from lore.sources.slack.archive import BrokenFileError, SlackArchive, open_archive
+from lore.sources.slack.documents import Channel, People, Publisher, read_channel
+from lore.sources.slack.messages import Conversation, Post, conversations, read_post
+from lore.types import Batch, Cursor, Failure
 
 __all__ = ["SlackExportSource"]
 

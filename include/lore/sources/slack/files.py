@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from include.lore.convert.decoding import clean, decode
-from include.lore.errors import ConversionError, SourceError
-from include.lore.sources.bodies import broken_off, read_body
-from include.lore.sources.payload import as_mapping
-from include.lore.sources.retries import TRANSIENT, Again, retry_after
-from include.lore.sources.slack.api import SlackApi, SlackConnection
-from include.lore.sources.slack.attachments import PostFile, read_file
-from include.lore.sources.slack.errors import NEXT_RUN, SlackError
-from include.lore.sources.slack.messages import Conversation
+from lore.convert.decoding import clean, decode
+from lore.errors import ConversionError, SourceError
+from lore.sources.bodies import broken_off, read_body
+from lore.sources.payload import as_mapping
+from lore.sources.retries import TRANSIENT, Again, retry_after
+from lore.sources.slack.api import SlackApi, SlackConnection
+from lore.sources.slack.attachments import PostFile, read_file
+from lore.sources.slack.errors import NEXT_RUN, SlackError
+from lore.sources.slack.messages import Conversation
 
 __all__ = ["SlackFiles"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from include.lore.errors import SourceError
-from include.lore.sources.payload import Payload, as_text
-from include.lore.sources.slack.api import SlackApi
-from include.lore.sources.slack.errors import SlackError
-from include.lore.sources.slack.messages import week_of
-from include.lore.sources.slack.payload import is_ts
+from lore.errors import SourceError
+from lore.sources.payload import Payload, as_text
+from lore.sources.slack.api import SlackApi
+from lore.sources.slack.errors import SlackError
+from lore.sources.slack.messages import week_of
+from lore.sources.slack.payload import is_ts
 
 __all__ = ["Week", "replies", "weeks"]
 

@@ -6,10 +6,10 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from include.lore.sources.payload import Payload, as_mapping, as_text
-from include.lore.sources.slack.attachments import PostFile, attachment_quotes, block_texts, file_lines, read_files
-from include.lore.sources.slack.mrkdwn import Names, escape, to_markdown, to_plain
-from include.lore.sources.slack.payload import is_ts
+from lore.sources.payload import Payload, as_mapping, as_text
+from lore.sources.slack.attachments import PostFile, attachment_quotes, block_texts, file_lines, read_files
+from lore.sources.slack.mrkdwn import Names, escape, to_markdown, to_plain
+from lore.sources.slack.payload import is_ts
 
 __all__ = [
     "Conversation",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from include.lore.sources.slack.api import SlackApi, SlackConnection
-from include.lore.sources.slack.errors import SlackError
+from lore.sources.slack.api import SlackApi, SlackConnection
+from lore.sources.slack.errors import SlackError
 
 __all__ = ["SlackProbe", "probe_slack"]
 

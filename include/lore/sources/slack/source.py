@@ -8,18 +8,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from include.lore.declarations import SlackDeclaration
-from include.lore.errors import SourceError
-from include.lore.sources.cursors import selection_of
-from include.lore.sources.payload import Payload
-from include.lore.sources.slack.api import DEFAULT_BASE_URL, SlackApi, SlackConnection
-from include.lore.sources.slack.channel import ChannelReader
-from include.lore.sources.slack.cursor import ChannelState, CursorWriter, from_cursor, mark_of
-from include.lore.sources.slack.documents import Publisher
-from include.lore.sources.slack.errors import UNREADABLE, SlackError
-from include.lore.sources.slack.files import SlackFiles
-from include.lore.sources.slack.workspace import Workspace
-from include.lore.types import Batch, Cursor, Failure
+from lore.declarations import SlackDeclaration
+from lore.errors import SourceError
+from lore.sources.cursors import selection_of
+from lore.sources.payload import Payload
+from lore.sources.slack.api import DEFAULT_BASE_URL, SlackApi, SlackConnection
+from lore.sources.slack.channel import ChannelReader
+from lore.sources.slack.cursor import ChannelState, CursorWriter, from_cursor, mark_of
+from lore.sources.slack.documents import Publisher
+from lore.sources.slack.errors import UNREADABLE, SlackError
+from lore.sources.slack.files import SlackFiles
+from lore.sources.slack.workspace import Workspace
+from lore.types import Batch, Cursor, Failure
 
 __all__ = ["SlackSource"]
 

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from include.lore.errors import SourceError
-from include.lore.sources.payload import Payload, as_mapping, as_text
-from include.lore.sources.slack.api import SlackApi
-from include.lore.sources.slack.documents import Channel, People, read_channel
-from include.lore.sources.slack.errors import UNREADABLE, SlackError
-from include.lore.sources.slack.messages import author_id, display_name
-from include.lore.sources.slack.mrkdwn import Names
+from lore.errors import SourceError
+from lore.sources.payload import Payload, as_mapping, as_text
+from lore.sources.slack.api import SlackApi
+from lore.sources.slack.documents import Channel, People, read_channel
+from lore.sources.slack.errors import UNREADABLE, SlackError
+from lore.sources.slack.messages import author_id, display_name
+from lore.sources.slack.mrkdwn import Names
 
 __all__ = ["Workspace"]
 

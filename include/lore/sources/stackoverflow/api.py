@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from include.lore.errors import SourceError
-from include.lore.sources.http import JsonApi, Secrets
-from include.lore.sources.retries import Again, Retries
+from lore.errors import SourceError
+from lore.sources.http import JsonApi, Secrets
+from lore.sources.retries import Again, Retries
 
 __all__ = ["PAGE_SIZE", "Page", "StackExchangeAccess", "StackExchangeApi"]
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from xml.parsers import expat
 
-from include.lore.declarations import StackOverflowDeclaration
-from include.lore.errors import ConversionError, SourceError
-from include.lore.sources.cursors import UNSELECTIVE, selection_of
-from include.lore.sources.stackoverflow.posts import (
+from lore.declarations import StackOverflowDeclaration
+from lore.errors import ConversionError, SourceError
+from lore.sources.cursors import UNSELECTIVE, selection_of
+from lore.sources.stackoverflow.posts import (
     Answer,
     Question,
     answer_from_dump,
@@ -23,7 +23,7 @@ from include.lore.sources.stackoverflow.posts import (
     is_wanted,
     question_from_dump,
 )
-from include.lore.types import Batch, Cursor, Document, Failure
+from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["StackOverflowDumpSource"]
 

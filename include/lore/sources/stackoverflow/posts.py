@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from include.lore.declarations import StackOverflowDeclaration
-from include.lore.sources.payload import as_text
-from include.lore.sources.posts import (
+from lore.declarations import StackOverflowDeclaration
+from lore.sources.payload import as_text
+from lore.sources.posts import (
     day,
     facts,
     from_epoch,
@@ -20,7 +20,7 @@ from include.lore.sources.posts import (
     unescaped,
     web_address,
 )
-from include.lore.types import Document
+from lore.types import Document
 
 __all__ = [
     "Answer",

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from include.lore.declarations import StackOverflowDeclaration
-from include.lore.errors import ConversionError, SourceError
-from include.lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
-from include.lore.sources.stackoverflow.api import Page, StackExchangeAccess, StackExchangeApi
-from include.lore.sources.stackoverflow.posts import (
+from lore.declarations import StackOverflowDeclaration
+from lore.errors import ConversionError, SourceError
+from lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
+from lore.sources.stackoverflow.api import Page, StackExchangeAccess, StackExchangeApi
+from lore.sources.stackoverflow.posts import (
     Answer,
     Question,
     answer_from_api,
@@ -20,7 +20,7 @@ from include.lore.sources.stackoverflow.posts import (
     is_wanted,
     question_from_api,
 )
-from include.lore.types import Batch, Cursor, Document, Failure
+from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["StackOverflowSource"]
 

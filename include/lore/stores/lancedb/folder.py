@@ -20,12 +20,12 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from include.lore.errors import ConfigurationError, LoreError, StoreError
-from include.lore.stores import schema
-from include.lore.stores.lancedb import memory
-from include.lore.stores.lancedb.readers import LanceReaders, run
-from include.lore.stores.manifest import Manifest
-from include.lore.types import IndexVersion, Recipe
+from lore.errors import ConfigurationError, LoreError, StoreError
+from lore.stores import schema
+from lore.stores.lancedb import memory
+from lore.stores.lancedb.readers import LanceReaders, run
+from lore.stores.manifest import Manifest
+from lore.types import IndexVersion, Recipe
 
 if TYPE_CHECKING:
     from filelock import FileLock

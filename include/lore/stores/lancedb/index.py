@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from include.lore.stores.lancedb.folder import Table
-    from include.lore.stores.lancedb.readers import AsyncTable
+    from lore.stores.lancedb.folder import Table
+    from lore.stores.lancedb.readers import AsyncTable
 
 KEEP_VERSIONS = timedelta(minutes=10)
 """Reads take milliseconds and start at the newest version, so an older one is in nobody's use by then."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from asyncio import Lock
 from typing import TYPE_CHECKING
 
-from include.lore.stores import schema
+from lore.stores import schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from include.lore.stores.lancedb.readers import AsyncTable
-    from include.lore.types import Chunk, Vector
+    from lore.stores.lancedb.readers import AsyncTable
+    from lore.types import Chunk, Vector
 
 __all__ = ["LanceRows", "Row"]
 

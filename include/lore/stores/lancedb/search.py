@@ -13,20 +13,20 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
-from include.lore.stores import schema
-from include.lore.stores.checks import QUERY_CHARACTERS
-from include.lore.stores.fusion import cosines_to, fuse
-from include.lore.stores.lancedb.index import LOOKED_AT, probes
-from include.lore.types import Hit
+from lore.stores import schema
+from lore.stores.checks import QUERY_CHARACTERS
+from lore.stores.fusion import cosines_to, fuse
+from lore.stores.lancedb.index import LOOKED_AT, probes
+from lore.types import Hit
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from include.lore.stores.fusion import Scores
-    from include.lore.stores.lancedb.readers import AsyncTable
-    from include.lore.stores.lancedb.rows import LanceRows, Row
-    from include.lore.types import Vector
+    from lore.stores.fusion import Scores
+    from lore.stores.lancedb.readers import AsyncTable
+    from lore.stores.lancedb.rows import LanceRows, Row
+    from lore.types import Vector
 
 
 async def search(

@@ -13,21 +13,21 @@ from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from include.lore.errors import StoreError
-from include.lore.stores import schema
-from include.lore.stores.checks import check_entries, check_query
-from include.lore.stores.lancedb.folder import LOCK_TIMEOUT, LanceFolder, Tables
-from include.lore.stores.lancedb.index import optimize, optimize_chunks
-from include.lore.stores.lancedb.readers import run
-from include.lore.stores.lancedb.rows import LanceRows
-from include.lore.stores.lancedb.search import search, visible
-from include.lore.stores.lancedb.tables import NOT_BLANK, remove_chunks, replace_chunks, select, sweep, upsert
-from include.lore.stores.manifest import Manifest
-from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Outline, Recipe, SourceState
+from lore.errors import StoreError
+from lore.stores import schema
+from lore.stores.checks import check_entries, check_query
+from lore.stores.lancedb.folder import LOCK_TIMEOUT, LanceFolder, Tables
+from lore.stores.lancedb.index import optimize, optimize_chunks
+from lore.stores.lancedb.readers import run
+from lore.stores.lancedb.rows import LanceRows
+from lore.stores.lancedb.search import search, visible
+from lore.stores.lancedb.tables import NOT_BLANK, remove_chunks, replace_chunks, select, sweep, upsert
+from lore.stores.manifest import Manifest
+from lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Outline, Recipe, SourceState
 
 if TYPE_CHECKING:
-    from include.lore.stores.lancedb.folder import Table
-    from include.lore.types import Vector
+    from lore.stores.lancedb.folder import Table
+    from lore.types import Vector
 
 IDS_IN_A_CONDITION = 500
 DOCUMENTS_IN_A_COMMIT = 256

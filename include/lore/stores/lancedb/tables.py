@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from include.lore.stores import schema
-from include.lore.types import Entry
+from lore.stores import schema
+from lore.types import Entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from include.lore.stores.lancedb.folder import Table, Tables
+    from lore.stores.lancedb.folder import Table, Tables
 
 
 BLANK = ""

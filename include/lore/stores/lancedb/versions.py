@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from include.lore.stores import schema
-from include.lore.stores.lancedb.folder import LOCK_TIMEOUT, LanceFolder
-from include.lore.stores.lancedb.store import LanceStore
-from include.lore.stores.manifest import Manifest, ManifestVersions
-from include.lore.types import IndexVersion, Recipe
+from lore.stores import schema
+from lore.stores.lancedb.folder import LOCK_TIMEOUT, LanceFolder
+from lore.stores.lancedb.store import LanceStore
+from lore.stores.manifest import Manifest, ManifestVersions
+from lore.types import IndexVersion, Recipe
 
 __all__ = ["LanceVersions"]
 

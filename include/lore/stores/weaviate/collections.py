@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from include.lore.errors import IndexMismatchError, StoreError
-from include.lore.stores.manifest import Manifest
-from include.lore.stores.weaviate.layout import Layout, deviations, differences
-from include.lore.stores.weaviate.records import SET_UP_ANEW, WeaviateRecords
-from include.lore.stores.weaviate.schema import CHUNKS, DOCUMENTS, MARKS, STATE, Shape
-from include.lore.types import IndexVersion
+from lore.errors import IndexMismatchError, StoreError
+from lore.stores.manifest import Manifest
+from lore.stores.weaviate.layout import Layout, deviations, differences
+from lore.stores.weaviate.records import SET_UP_ANEW, WeaviateRecords
+from lore.stores.weaviate.schema import CHUNKS, DOCUMENTS, MARKS, STATE, Shape
+from lore.types import IndexVersion
 
 if TYPE_CHECKING:
-    from include.lore.stores.weaviate.connection import WeaviateConnection
+    from lore.stores.weaviate.connection import WeaviateConnection
 
 Collection: TypeAlias = Any
 """A `weaviate.collections.Collection`, whose own types are generic over what is stored."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from include.lore.errors import ConfigurationError, LoreError, StoreError
-from include.lore.stores.weaviate.errors import code_of, is_missing, is_of_the_server, judge, plain, text_of
+from lore.errors import ConfigurationError, LoreError, StoreError
+from lore.stores.weaviate.errors import code_of, is_missing, is_of_the_server, judge, plain, text_of
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from include.lore.errors import ConfigurationError
-from include.lore.stores.weaviate.schema import VECTOR_NAME
+from lore.errors import ConfigurationError
+from lore.stores.weaviate.schema import VECTOR_NAME
 
 if TYPE_CHECKING:
-    from include.lore.stores.weaviate.collections import Collection
-    from include.lore.types import Vector
+    from lore.stores.weaviate.collections import Collection
+    from lore.types import Vector
 
 Message: TypeAlias = Any
 """A protobuf message; its class is chosen at import by the protobuf that is installed."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from include.lore.stores.weaviate.schema import VECTOR_NAME, Property, Shape
+from lore.stores.weaviate.schema import VECTOR_NAME, Property, Shape
 
 NEIGHBOURS, LOOKED_AT = 16, 320
 """How many a vector has in the graph (twice as many in its lowest layer), and how many at most a search of 100 follows

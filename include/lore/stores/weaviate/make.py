@@ -11,13 +11,13 @@ import json
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from include.lore.errors import ConfigurationError, StoreError
-from include.lore.stores.manifest import Manifest, version_from_json, version_to_json
-from include.lore.stores.weaviate.collections import WeaviateIndex
-from include.lore.stores.weaviate.layout import Layout, create
-from include.lore.stores.weaviate.records import LOST, unless_there
-from include.lore.stores.weaviate.schema import SCHEMA_NUMBER, Shape
-from include.lore.types import IndexVersion, Recipe
+from lore.errors import ConfigurationError, StoreError
+from lore.stores.manifest import Manifest, version_from_json, version_to_json
+from lore.stores.weaviate.collections import WeaviateIndex
+from lore.stores.weaviate.layout import Layout, create
+from lore.stores.weaviate.records import LOST, unless_there
+from lore.stores.weaviate.schema import SCHEMA_NUMBER, Shape
+from lore.types import IndexVersion, Recipe
 
 ABANDONED = timedelta(minutes=10)
 """A version takes under a second to be made: what lies unrecorded for so long was left by a process that was killed."""

@@ -10,13 +10,13 @@ from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from include.lore.stores.schema import to_chunk
-from include.lore.stores.weaviate.grpc import Ranked, contents
-from include.lore.stores.weaviate.rows import in_pieces
+from lore.stores.schema import to_chunk
+from lore.stores.weaviate.grpc import Ranked, contents
+from lore.stores.weaviate.rows import in_pieces
 
 if TYPE_CHECKING:
-    from include.lore.stores.weaviate.collections import Collection
-    from include.lore.types import Chunk
+    from lore.stores.weaviate.collections import Collection
+    from lore.types import Chunk
 
 __all__ = ["Passage", "Passages"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from include.lore.errors import StoreError
-from include.lore.stores.weaviate.connection import WeaviateConnection
-from include.lore.stores.weaviate.errors import is_missing
-from include.lore.stores.weaviate.layout import Layout, create
-from include.lore.stores.weaviate.schema import STATE, Shape
+from lore.errors import StoreError
+from lore.stores.weaviate.connection import WeaviateConnection
+from lore.stores.weaviate.errors import is_missing
+from lore.stores.weaviate.layout import Layout, create
+from lore.stores.weaviate.schema import STATE, Shape
 
 
 @dataclass(frozen=True, slots=True)

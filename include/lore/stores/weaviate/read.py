@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from include.lore.stores.schema import clean, slices
-from include.lore.stores.weaviate.rows import IDS_IN_A_CONDITION, WINDOW, at_once, by_ids, equal, everything, read
-from include.lore.stores.weaviate.schema import VECTOR_NAME, key_of
-from include.lore.types import Counts
+from lore.stores.schema import clean, slices
+from lore.stores.weaviate.rows import IDS_IN_A_CONDITION, WINDOW, at_once, by_ids, equal, everything, read
+from lore.stores.weaviate.schema import VECTOR_NAME, key_of
+from lore.types import Counts
 
 if TYPE_CHECKING:
-    from include.lore.stores.weaviate.collections import Collection, Collections
-    from include.lore.types import Vector
+    from lore.stores.weaviate.collections import Collection, Collections
+    from lore.types import Vector
 
 DOCUMENTS_IN_A_QUESTION = 128
 """Of so many documents the chunks are asked for at once: hardly ever more than one query gives."""

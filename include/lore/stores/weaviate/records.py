@@ -12,16 +12,16 @@ from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from include.lore.errors import IndexMismatchError, StoreError
-from include.lore.stores.manifest import Manifest, version_from_json, version_to_json
-from include.lore.stores.weaviate.errors import is_missing
-from include.lore.stores.weaviate.rows import Row, equal, insert, read
-from include.lore.stores.weaviate.schema import key_of, state_properties
-from include.lore.types import IndexVersion
+from lore.errors import IndexMismatchError, StoreError
+from lore.stores.manifest import Manifest, version_from_json, version_to_json
+from lore.stores.weaviate.errors import is_missing
+from lore.stores.weaviate.rows import Row, equal, insert, read
+from lore.stores.weaviate.schema import key_of, state_properties
+from lore.types import IndexVersion
 
 if TYPE_CHECKING:
-    from include.lore.stores.weaviate.collections import Collection
-    from include.lore.stores.weaviate.connection import WeaviateConnection
+    from lore.stores.weaviate.collections import Collection
+    from lore.stores.weaviate.connection import WeaviateConnection
 
 SOURCE, VERSION, DROPPED = "source", "version", "dropped"
 """Kinds of entries in the collection of states. A number that was dropped is not given again, so that whoever still

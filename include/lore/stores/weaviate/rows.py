@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from include.lore.errors import StoreError
-from include.lore.stores.schema import slices
-from include.lore.stores.weaviate.errors import plain
-from include.lore.stores.weaviate.schema import VECTOR_NAME
+from lore.errors import StoreError
+from lore.stores.schema import slices
+from lore.stores.weaviate.errors import plain
+from lore.stores.weaviate.schema import VECTOR_NAME
 
 if TYPE_CHECKING:
-    from include.lore.stores.weaviate.collections import Collection
-    from include.lore.types import Vector
+    from lore.stores.weaviate.collections import Collection
+    from lore.types import Vector
 
 Id = TypeVar("Id")
 Found = TypeVar("Found")

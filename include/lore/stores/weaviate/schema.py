@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from include.lore.stores.schema import (
+from lore.stores.schema import (
     DOCUMENT_COLUMNS,
     OUTLINE_COLUMNS,
     chunk_values,
@@ -19,11 +19,11 @@ from include.lore.stores.schema import (
     mark_values,
     utc,
 )
-from include.lore.stores.weaviate.words import index_words
-from include.lore.types import Chunk, Document, Entry, Outline, Recipe
+from lore.stores.weaviate.words import index_words
+from lore.types import Chunk, Document, Entry, Outline, Recipe
 
 if TYPE_CHECKING:
-    from include.lore.types import Vector
+    from lore.types import Vector
 
 SCHEMA_NUMBER = 4
 """Raised whenever a property changes its meaning: a version of another number is neither read nor written."""

@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from include.lore.errors import StoreError
-from include.lore.stores.checks import QUERY_CHARACTERS
-from include.lore.stores.fusion import cosines_to, relative
-from include.lore.stores.schema import MAKE_ANEW, clean
-from include.lore.stores.weaviate.grpc import Message, Ranked, all_of, by_both, by_keyword, by_vector, one_of
-from include.lore.stores.weaviate.passages import Passage, Passages
-from include.lore.stores.weaviate.rows import WINDOW
-from include.lore.stores.weaviate.words import index_words
-from include.lore.types import Hit
+from lore.errors import StoreError
+from lore.stores.checks import QUERY_CHARACTERS
+from lore.stores.fusion import cosines_to, relative
+from lore.stores.schema import MAKE_ANEW, clean
+from lore.stores.weaviate.grpc import Message, Ranked, all_of, by_both, by_keyword, by_vector, one_of
+from lore.stores.weaviate.passages import Passage, Passages
+from lore.stores.weaviate.rows import WINDOW
+from lore.stores.weaviate.words import index_words
+from lore.types import Hit
 
 if TYPE_CHECKING:
-    from include.lore.stores.weaviate.collections import Collection
-    from include.lore.types import Matrix, Vector
+    from lore.stores.weaviate.collections import Collection
+    from lore.types import Matrix, Vector
 
 KEYWORD_SCORE = re.compile(r"Result Set keyword\S*\) Document \S+ original score ([-+.\deE]+)")
 """Where the server's explanation of a fused score names the BM25 score."""

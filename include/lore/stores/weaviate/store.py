@@ -13,18 +13,18 @@ from contextlib import AbstractContextManager
 from copy import copy
 from typing import TYPE_CHECKING
 
-from include.lore.errors import StoreError
-from include.lore.stores.checks import check_entries, check_query
-from include.lore.stores.manifest import Manifest
-from include.lore.stores.schema import clean, slices, state_value, to_chunk, to_state
-from include.lore.stores.weaviate import read as weaviate_read
-from include.lore.stores.weaviate.collections import Collections, WeaviateIndex
-from include.lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
-from include.lore.stores.weaviate.make import make_index
-from include.lore.stores.weaviate.passages import Passages
-from include.lore.stores.weaviate.records import SOURCE
-from include.lore.stores.weaviate.rows import Refused, by_ids, report
-from include.lore.stores.weaviate.schema import (
+from lore.errors import StoreError
+from lore.stores.checks import check_entries, check_query
+from lore.stores.manifest import Manifest
+from lore.stores.schema import clean, slices, state_value, to_chunk, to_state
+from lore.stores.weaviate import read as weaviate_read
+from lore.stores.weaviate.collections import Collections, WeaviateIndex
+from lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
+from lore.stores.weaviate.make import make_index
+from lore.stores.weaviate.passages import Passages
+from lore.stores.weaviate.records import SOURCE
+from lore.stores.weaviate.rows import Refused, by_ids, report
+from lore.stores.weaviate.schema import (
     DOCUMENT_PROPERTIES,
     OUTLINE_PROPERTIES,
     SCHEMA_NUMBER,
@@ -34,14 +34,14 @@ from include.lore.stores.weaviate.schema import (
     to_document,
     to_outline,
 )
-from include.lore.stores.weaviate.search import search
-from include.lore.stores.weaviate.write import remove_chunks, remove_documents, replace_chunks, replace_documents
-from include.lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Outline, Recipe, SourceState
+from lore.stores.weaviate.search import search
+from lore.stores.weaviate.write import remove_chunks, remove_documents, replace_chunks, replace_documents
+from lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Outline, Recipe, SourceState
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from include.lore.types import Vector
+    from lore.types import Vector
 
 DOCUMENTS_IN_A_WRITE = 128
 DOCUMENTS_IN_A_PAGE = 64

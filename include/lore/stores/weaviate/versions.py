@@ -6,14 +6,14 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from include.lore.errors import ConfigurationError, StoreError
-from include.lore.stores.manifest import Manifest, ManifestVersions
-from include.lore.stores.weaviate.collections import WeaviateIndex
-from include.lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
-from include.lore.stores.weaviate.make import add_version, remove_leftovers, remove_version
-from include.lore.stores.weaviate.schema import SCHEMA_NUMBER, Shape
-from include.lore.stores.weaviate.store import DEFAULT_PREFIX, DEFAULT_SHAPE, WeaviateStore
-from include.lore.types import IndexVersion, Recipe
+from lore.errors import ConfigurationError, StoreError
+from lore.stores.manifest import Manifest, ManifestVersions
+from lore.stores.weaviate.collections import WeaviateIndex
+from lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
+from lore.stores.weaviate.make import add_version, remove_leftovers, remove_version
+from lore.stores.weaviate.schema import SCHEMA_NUMBER, Shape
+from lore.stores.weaviate.store import DEFAULT_PREFIX, DEFAULT_SHAPE, WeaviateStore
+from lore.types import IndexVersion, Recipe
 
 __all__ = ["WeaviateVersions"]
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from include.lore.stemming import stem
+from lore.stemming import stem
 
 __all__ = ["index_words"]
 

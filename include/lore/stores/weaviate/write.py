@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from include.lore.errors import StoreError
-from include.lore.stores.schema import clean, slices
-from include.lore.stores.weaviate.read import chunk_rows, is_of
-from include.lore.stores.weaviate.rows import (
+from lore.errors import StoreError
+from lore.stores.schema import clean, slices
+from lore.stores.weaviate.read import chunk_rows, is_of
+from lore.stores.weaviate.rows import (
     IDS_IN_A_CONDITION,
     Refused,
     Row,
@@ -23,19 +23,19 @@ from include.lore.stores.weaviate.rows import (
     read,
     report,
 )
-from include.lore.stores.weaviate.schema import (
+from lore.stores.weaviate.schema import (
     MARK_PROPERTIES,
     chunk_key,
     chunk_properties,
     key_of,
     mark_properties,
 )
-from include.lore.types import Entry
+from lore.types import Entry
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from include.lore.stores.weaviate.collections import Collections
+    from lore.stores.weaviate.collections import Collections
 
 Explain: TypeAlias = Callable[[str, str], StoreError]
 

@@ -1,0 +1,161 @@
+"""The questions of a comparison, searched for and answered in every way over every index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from time import perf_counter
+from typing import TypeAlias
+
+from lore.evaluation.compare.answers import answer_alone, answer_from, figures_of
+from lore.evaluation.compare.index import Built
+from lore.evaluation.compare.results import AnswerOutcome, PairScore, Retrieval, SearchOutcome
+from lore.evaluation.metrics.bootstrap import paired_bootstrap
+from lore.evaluation.metrics.page_scores import score_pages
+from lore.evaluation.metrics.ranking import percentile
+from lore.evaluation.metrics.retrieval import Search, Stage, stage_search
+from lore.evaluation.questions.locate import LocatedQuestion, LocatedSet
+from lore.protocols import ChatModel, Embedder, Reranker
+from lore.query.answer.tokens import estimate_tokens
+from lore.query.pipeline import Deadlines, Pipeline
+from lore.settings import Settings
+
+__all__ = ["Listener", "Parts", "Run"]
+
+Listener: TypeAlias = Callable[[str, int, int | None], None]
+"""Is told what is being done, how much of it is done, and of how much (None: not known)."""
+
+STAGE_OF: Mapping[Retrieval, Stage] = {
+    "keyword": "keyword",
+    "vector": "vector",
+    "hybrid": "hybrid",
+    "hybrid+rerank": "rerank",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What searches and answers."""
+
+    settings: Settings
+    embedder: Embedder
+    reranker: Reranker | None
+    chat_model: ChatModel | None
+
+
+@dataclass
+class Run:
+    """Asks every question in every way, and remembers what came of it."""
+
+    parts: Parts
+    located: LocatedSet
+    answers: int
+    listener: Listener
+    scores: list[PairScore] = field(default_factory=list)
+    searches: dict[str, dict[str, SearchOutcome]] = field(default_factory=dict)
+    answered: dict[str, dict[str, AnswerOutcome]] = field(default_factory=dict)
+
+    def all(self, built: Mapping[str, Built], retrievals: Sequence[Retrieval]) -> None:
+        if "none" in retrievals and self.parts.chat_model is not None:
+            pair = PairScore("", "none")
+            self._answer_alone(pair, self.parts.chat_model)
+            self.scores.append(self._with_answers(pair))
+        for retrieval in retrievals:
+            if retrieval == "none":
+                continue
+            first: str | None = None
+            for name, index in built.items():
+                pair = self._search(name, index, retrieval, first)
+                self._answer(pair, index)
+                self.scores.append(self._with_answers(pair))
+                first = first or pair.name
+
+    def _search(self, name: str, index: Built, retrieval: Retrieval, first: str | None) -> PairScore:
+        settings, pair = self.parts.settings, PairScore(name, retrieval)
+        search = stage_search(
+            STAGE_OF[retrieval], index.store, self.parts.embedder, self.parts.reranker, alpha=settings.alpha
+        )
+        search(self.located.questions[0].question.asked(), settings.retrieve_limit)  # opens files and builds graphs
+        found = {
+            question.question.id: _outcome(search, question, settings)
+            for question in self._told(f"searching {pair.name}", self.located.questions)
+        }
+        self.searches[pair.name] = found
+        scored = _scored(pair, list(found.values()))
+        if first is None:
+            return scored
+        before = self.searches[first]
+        return _compared(scored, [found[id_].ndcg - before[id_].ndcg for id_ in found])
+
+    def _answer(self, pair: PairScore, index: Built) -> None:
+        alphas = {"keyword": 0.0, "vector": 1.0}
+        settings = self.parts.settings
+        pipeline = Pipeline(
+            index.store,
+            self.parts.embedder,
+            self.parts.reranker if pair.retrieval == "hybrid+rerank" else None,
+            self.parts.chat_model,
+            alpha=alphas.get(pair.retrieval, settings.alpha),
+            retrieve_limit=settings.retrieve_limit,
+            rerank_limit=settings.rerank_limit,
+            context_tokens=settings.context_tokens,
+            deadlines=Deadlines(
+                settings.plan_seconds, settings.search_seconds, settings.rerank_seconds, settings.answer_seconds
+            ),
+        )
+        chosen = self.located.questions[: self.answers]
+        self.answered[pair.name] = {
+            question.question.id: answer_from(pipeline, question)
+            for question in self._told(f"answering {pair.name}", chosen)
+        }
+
+    def _answer_alone(self, pair: PairScore, chat_model: ChatModel) -> None:
+        chosen = self.located.questions[: self.answers]
+        self.answered[pair.name] = {
+            question.question.id: answer_alone(chat_model, question)
+            for question in self._told("answering without context", chosen)
+        }
+
+    def _with_answers(self, pair: PairScore) -> PairScore:
+        return replace(pair, answers=figures_of(list(self.answered[pair.name].values())))
+
+    def _told(self, what: str, questions: Sequence[LocatedQuestion]) -> Iterator[LocatedQuestion]:
+        for done, question in enumerate(questions):
+            self.listener(what, done, len(questions))
+            yield question
+
+
+def _outcome(search: Search, question: LocatedQuestion, settings: Settings) -> SearchOutcome:
+    started = perf_counter()
+    hits = search(question.question.asked(), settings.retrieve_limit)
+    seconds = perf_counter() - started
+    pages = score_pages(hits, question)
+    return SearchOutcome(
+        ndcg=pages.ndcg,
+        recall=pages.recall_at_10,
+        reciprocal_rank=pages.reciprocal_rank,
+        rank=pages.rank,
+        context_tokens=sum(estimate_tokens(hit.chunk.given_text) for hit in hits[: settings.rerank_limit]),
+        seconds=seconds,
+    )
+
+
+def _scored(pair: PairScore, outcomes: Sequence[SearchOutcome]) -> PairScore:
+    seconds = [outcome.seconds for outcome in outcomes]
+    return replace(
+        pair,
+        ndcg_at_10=fmean(outcome.ndcg for outcome in outcomes),
+        recall_at_10=fmean(outcome.recall for outcome in outcomes),
+        mrr_at_10=fmean(outcome.reciprocal_rank for outcome in outcomes),
+        context_tokens=fmean(outcome.context_tokens for outcome in outcomes),
+        seconds_p50=percentile(seconds, 0.5),
+        seconds_p95=percentile(seconds, 0.95),
+    )
+
+
+def _compared(pair: PairScore, differences: Sequence[float]) -> PairScore:
+    if len(differences) < 2:
+        return pair
+    bounds = paired_bootstrap(differences)
+    return replace(pair, difference=bounds.mean, lower=bounds.lower, upper=bounds.upper)

@@ -1,0 +1,26 @@
+"""What a report wrote as JSON, read back as the dataclass that it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from lore.errors import ConfigurationError
+
+__all__ = ["read_back"]
+
+Report = TypeVar("Report")
+
+
+def read_back(kind: type[Report], values: Mapping[str, Any], *, called: str, remedy: str) -> Report:
+    """The dataclass whose fields these JSON values are. Raises ConfigurationError, which names it as `called` and says
+    what is wrong first.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "it"
+        raise ConfigurationError(f"This is no {called}: {where}: {first['msg']}.", remedy=remedy) from None

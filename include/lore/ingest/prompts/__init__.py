@@ -1,1 +1,0 @@
-"""The prompts of ingestion, one Markdown file each; `include.lore.prompts` reads them."""

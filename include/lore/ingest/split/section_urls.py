@@ -1,0 +1,74 @@
+"""The address of a passage: that of its document, and of its section where the source's headings have anchors."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+from lore.convert import ANCHORS
+from lore.types import Document
+
+__all__ = ["Heading", "SectionUrls"]
+
+SAFE = "!$&'()*+,;=:@/?-._~"
+"""What a fragment may hold as it is (RFC 3986)."""
+
+
+class Heading(NamedTuple):
+    """A heading in a document's text: where it starts, its level, 1 to 6, and its words."""
+
+    start: int
+    level: int
+    words: str
+
+
+class SectionUrls:
+    """Finds the address for each place of a document's text.
+
+    Conversion notes the anchors with their headings' words; they are matched with the headings of the text in order,
+    so that a heading that conversion added or dropped leaves the others where they are.
+    """
+
+    def __init__(self, document: Document, headings: Iterable[Heading]) -> None:
+        self._url = document.url
+        self._starts: list[int] = []
+        self._anchors: list[str] = []
+        pairs = document.metadata.get(ANCHORS)
+        if self._url and "#" not in self._url and isinstance(pairs, Sequence):
+            self._match([pair for pair in pairs if _is_pair(pair)], headings)
+
+    def at(self, place: int) -> str:
+        """The address of the section that the place is in."""
+        number = bisect_right(self._starts, place) - 1
+        anchor = self._anchors[number] if number >= 0 else ""
+        return f"{self._url}#{quote(unquote(anchor), safe=SAFE, errors='replace')}" if anchor else self._url
+
+    def _match(self, pairs: Sequence[Sequence[str]], headings: Iterable[Heading]) -> None:
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for number, (words, _) in enumerate(pairs):
+            places[_letters(words)].append(number)
+        after = 0
+        open_sections: list[tuple[int, str]] = []
+        for heading in headings:
+            candidates = places[_letters(heading.words)]
+            found = bisect_left(candidates, after)
+            anchor = ""
+            if found < len(candidates):
+                anchor, after = pairs[candidates[found]][1], candidates[found] + 1
+            open_sections = [section for section in open_sections if section[0] < heading.level]
+            if heading.level > 1:  # the first is the page itself
+                open_sections.append((heading.level, anchor))
+            self._starts.append(heading.start)
+            self._anchors.append(next((name for _, name in reversed(open_sections) if name), ""))
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, Sequence) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
+
+
+def _letters(words: str) -> str:
+    return re.sub(r"[\W_]+", "", words).casefold()

@@ -1,0 +1,1 @@
+"""The prompts of ingestion, one Markdown file each; `lore.prompts` reads them."""

@@ -1,0 +1,130 @@
+"""Verbatim pieces of passages: the sentence that bears a citation out, the lines that answer without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lore.query.content_words import content_words
+from lore.query.verify.visible_text import visible, web_address
+from lore.types import Citation, Hit
+
+__all__ = ["cite", "excerpt"]
+
+QUOTE_CHARACTERS = 300
+"""Longest quote of a citation."""
+_CODE_ALLOWANCE = 2  # a code block may be this many times longer than the limit, because half of one is of no use
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+_SENTENCE = re.compile(r"[^\n]+?(?:[.!?。！？][\"')\]]*(?=\s)|(?=\n)|\Z)|\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A piece of a passage that is never cut: a sentence, a line, or a whole code block."""
+
+    start: int
+    end: int
+    words: frozenset[str]
+    is_code: bool = False
+
+
+def cite(number: int, hit: Hit, claim: str) -> Citation:
+    """The citation of a passage, with the piece of it that shares most words with `claim`.
+
+    Title and headings are one visible line each; an address that is not of the web is left out.
+    """
+    chunk = hit.chunk
+    return Citation(
+        number=number,
+        document_id=chunk.document_id,
+        chunk_id=chunk.id,
+        source_id=chunk.source_id,
+        url=web_address(chunk.url),
+        title=visible(chunk.title),
+        headings=tuple(map(visible, chunk.headings)),
+        quote=_best_unit(chunk.text, claim),
+    )
+
+
+def excerpt(text: str, question: str, limit: int) -> str:
+    """The stretch of at most `limit` characters that shares most words with the question, cut at sentences and lines.
+
+    Verbatim, but "…" where something was left out. A code block is whole, even if that takes twice the limit, or cut
+    at a line.
+    """
+    text = _opened(text.strip())
+    if len(text) <= limit:
+        return text
+    units = list(_units(text))
+    first, last = _best_window(units, set(content_words(question)), limit)
+    start, end = units[first].start, units[last].end
+    piece = text[start:end].strip()
+    if units[last].is_code and len(piece) > limit * _CODE_ALLOWANCE:
+        return _cut_code(piece, limit)
+    if len(piece) > limit and not units[first].is_code:
+        piece = piece[:limit].rsplit(" ", 1)[0] + " …"
+    return ("… " if start > 0 and text[start - 1] != "\n" else "") + piece + ("\n\n…" if end < len(text) else "")
+
+
+def _opened(text: str) -> str:
+    """The last piece of a code block that was cut ends with the closing fence only: give it the opening one."""
+    fences = list(_FENCE.finditer(text))
+    if len(fences) % 2 and fences[-1].end() == len(text):
+        return f"{fences[-1][1]}\n{text}"
+    return text
+
+
+def _best_unit(text: str, claim: str) -> str:
+    wanted = set(content_words(claim))
+    units = [unit for unit in _units(text) if text[unit.start : unit.end].strip()]
+    if not units:
+        return text.strip()[:QUOTE_CHARACTERS]
+    best = max(units, key=lambda unit: (len(unit.words & wanted), -unit.start))
+    quote = text[best.start : best.end].strip()
+    if len(quote) <= QUOTE_CHARACTERS:
+        return quote
+    shorter = quote[:QUOTE_CHARACTERS]
+    return shorter.rsplit("\n" if best.is_code else " ", 1)[0] or shorter
+
+
+def _best_window(units: Sequence[_Unit], wanted: set[str], limit: int) -> tuple[int, int]:
+    """First and last unit of the window that holds most of the wanted words; of equals the one that holds them most
+    often, then one that starts with them, then the earliest.
+    """
+    best, best_key = (0, 0), (-1, 0, False)
+    for first, unit in enumerate(units):
+        if not unit.words and first + 1 < len(units):
+            continue  # a window starts with text, not with a blank line
+        last, found, matches = first, unit.words & wanted, len(unit.words & wanted)
+        while last + 1 < len(units) and units[last + 1].end - unit.start <= limit:
+            last += 1
+            found |= units[last].words & wanted
+            matches += len(units[last].words & wanted)
+        key = (len(found), matches, bool(unit.words & wanted))
+        if key > best_key:
+            best, best_key = (first, last), key
+    return best
+
+
+def _units(text: str) -> Iterator[_Unit]:
+    position = 0
+    while fence := _FENCE.search(text, position):
+        yield from _sentences(text, position, fence.start())
+        closing = re.compile(rf"^[ \t]*{fence[1][0]}{{{len(fence[1])},}}[ \t]*$", re.MULTILINE).search(
+            text, fence.end()
+        )
+        position = closing.end() if closing else len(text)
+        yield _Unit(fence.start(), position, frozenset(content_words(text[fence.start() : position])), is_code=True)
+    yield from _sentences(text, position, len(text))
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[_Unit]:
+    for match in _SENTENCE.finditer(text, start, end):
+        yield _Unit(match.start(), match.end(), frozenset(content_words(match[0])))
+
+
+def _cut_code(block: str, limit: int) -> str:
+    fence = _FENCE.match(block)
+    cut = block[:limit].rpartition("\n")[0]
+    return f"{cut}\n…\n{fence[1]}" if fence and cut else block[:limit]

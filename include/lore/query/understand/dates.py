@@ -1,0 +1,127 @@
+"""Dates that a question names, as bounds on when a passage was last changed."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+
+from lore.types import Filters
+
+__all__ = ["named_dates", "names_a_time", "read_dates"]
+
+EARLIEST_YEAR = 1990
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = (
+    r"(?:(?P<iso>(?:19|20)\d\d-\d\d(?:-\d\d)?)"
+    rf"|(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+)?(?P<month>{_MONTH})\.?\s+(?:(?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?,?\s+)?"
+    r"(?P<year>(?:19|20)\d\d)|(?P<only_year>(?:19|20)\d\d))(?![\w-])"
+)
+_BOUND = re.compile(rf"\b(?P<word>since|after|before|until|till)\s+{_DATE}", re.IGNORECASE)
+_SPAN = re.compile(
+    r"\bin (?:the )?(?:last|past) (?P<number>\d{1,3})? ?(?P<unit>day|week|month|year)s?\b", re.IGNORECASE
+)
+_CHANGE = re.compile(
+    r"\b(?:chang(?:ed|es)|updated?s?|edited|added|new|written|posted|said|asked|discuss(?:ed|ions?)|decided|decisions?|"
+    r"announc(?:ed|ements?)|released?s?|reported|opened|closed|mentioned|messages?)\b",
+    re.IGNORECASE,
+)
+_INSTRUCTION = re.compile(r"\W*(?:how|can|could|do|does|is|are|should|why)\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"(?:19|20)\d\d"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december"
+    r"|today|yesterday|recent\w*|lately|newest|latest"
+    r"|(?:last|past|this|previous) (?:\w+ )?(?:day|week|month|quarter|year)s?"
+    r"|heute|gestern|letzte\w*|vergangene\w*|seit|neueste\w*"
+    r"|aujourd|hier|dernier\w*|depuis|récent\w*|hoy|ayer|últim\w*|desde|reciente\w*)\b",
+    re.IGNORECASE,
+)
+"""Four languages; in another one a question is bounded by a year in digits only."""
+
+
+def named_dates(text: str, today: date, *, of_a_source: bool = False) -> Filters:
+    """The bounds that a question names, where they cannot be about anything but when something was written or changed.
+
+    "How do I list the runs since March 2024?" names no such bound, "What was changed since March 2024?" does.
+    `of_a_source` says that the question also names where to look, which leaves no doubt either.
+    """
+    if _INSTRUCTION.match(text) or not (of_a_source or _CHANGE.search(text)):
+        return Filters()
+    after: date | None = None
+    before: date | None = None
+    for found in _BOUND.finditer(text):
+        if (period := _period(found)) is None:
+            continue
+        match found["word"].lower():
+            case "since":
+                after = period[0]
+            case "after":
+                after = period[1]
+            case "before":
+                before = period[0]
+            case _:
+                before = period[1]
+    if after is None and (span := _SPAN.search(text)):
+        after = today - timedelta(days=int(span["number"] or 1) * UNIT_DAYS[span["unit"].lower()])
+    return _bounds(after, before, today)
+
+
+def read_dates(after: str, before: str, today: date) -> Filters:
+    """The bounds that a language model wrote, as ISO dates; what is none, or cannot be meant, is left out."""
+    return _bounds(_iso(after), _iso(before), today)
+
+
+def names_a_time(text: str) -> bool:
+    """Whether a text has any word of a time: a model that sets a bound without one made it up."""
+    return bool(_TIME.search(text))
+
+
+def _bounds(after: date | None, before: date | None, today: date) -> Filters:
+    """As filters, where they leave a time in the past; a bound in the future bounds nothing."""
+    if after is not None and (after > today or after.year < EARLIEST_YEAR):
+        after = None
+    if before is not None and (before > today or before.year < EARLIEST_YEAR):
+        before = None
+    if after is not None and before is not None and after >= before:
+        return Filters()
+    return Filters(updated_after=_midnight(after), updated_before=_midnight(before))
+
+
+def _midnight(day: date | None) -> datetime | None:
+    return None if day is None else datetime.combine(day, time(), UTC)
+
+
+def _period(found: re.Match[str]) -> tuple[date, date] | None:
+    """The first day of what was named, and the first day after it; None for a day that no calendar has."""
+    try:
+        if found["only_year"]:
+            year = int(found["only_year"])
+            return date(year, 1, 1), date(year + 1, 1, 1)
+        if found["iso"]:
+            parts = [int(part) for part in found["iso"].split("-")]
+        else:
+            parts = [int(found["year"]), MONTHS.index(found["month"][:3].lower()) + 1]
+            if day := found["day"] or found["day_after"]:
+                parts.append(int(day))
+        start = date(parts[0], parts[1], parts[2] if len(parts) > 2 else 1)
+    except ValueError:
+        return None
+    if len(parts) > 2:
+        return start, start + timedelta(days=1)
+    return start, date(start.year + start.month // 12, start.month % 12 + 1, 1)
+
+
+def _iso(text: str) -> date | None:
+    found = re.match(r"\s*(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?![\d-])", text)
+    if not found:
+        return None
+    try:
+        return date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+    except ValueError:
+        return None

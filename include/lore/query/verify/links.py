@@ -1,0 +1,134 @@
+"""Links: what counts as one in an answer, and which of them the sources hold."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+
+from lore.types import Hit
+
+__all__ = ["CODE_LINK", "LINK", "SCHEME_ALONE", "KnownLinks", "trim"]
+
+_REST = r"[^\s<>`\[\]]"
+_DOMAIN = r"(?<![\w@.\-/])(?:[\w-]+\.)+"
+_TLD = (
+    "com|org|net|edu|gov|io|dev|ai|co|app|xyz|ru|cn|me|info|biz|site|online|cloud|ly|gg|link|click|top|tk|su|pw|"
+    "uk|de|eu|us|fr|nl|ch|at|jp|kr|in|br|it|es|pl|se|no|ca|au|example|test"
+)
+_SHARED = rf"""
+    [a-z][a-z0-9+.\-]{{0,40}}:[\\/]{{2,}}(?:\[[0-9a-f:.]+\])?{_REST}*   # any scheme://, also with backslashes
+  | (?:javascript|vbscript|mailto):{_REST}+
+  | data:[a-z]+/{_REST}+
+  | tel:\+?\d{_REST}*
+  | (?<![\w.@\-])www\d{{0,3}}\.{_REST}+
+  | {_DOMAIN}(?:{_TLD})(?::\d+)?/{_REST}+                        # a host with a path, as chats link it
+"""
+CODE_LINK = re.compile(_SHARED, re.IGNORECASE | re.VERBOSE)
+"""A link inside code, where `self.net` is none and nothing makes `user@host` one."""
+LINK = re.compile(
+    rf"""{_SHARED}
+  | {_DOMAIN}(?:com|org)(?![\w-]|\.\w)(?:[:?#]{_REST}*)?
+  | (?<![\w:;/\\])//(?:[\w-]+\.)+[a-z]{{2,}}(?![\w-])(?:[:/?\#]{_REST}*)?  # without a scheme
+  | [\w.+-]{{1,64}}@[\w-]+(?:\.[\w-]+)+
+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A link in prose: also a bare host of the commonest kind and a mail address."""
+
+SCHEME_ALONE = re.compile(r"[a-z][a-z0-9+.\-]*:[\\/]*", re.IGNORECASE)
+"""What prose about links says without linking anything: `http://`."""
+
+_TRAILING = ".,;:!?*_~\"'|\\"
+_CUT = re.compile("[\"'|\\\\)},;。，、；：！？）】」』》”’»]")
+_ESCAPED = re.compile(r"\\([_*~\[\]()#.!&+-])")
+_AUTHORITY = re.compile(r"^([a-z][a-z0-9+.\-]*://)?[^/?#]*", re.IGNORECASE)
+
+
+class KnownLinks:
+    """The links that a set of passages holds, in their texts, titles and own addresses.
+
+    Comparison is exact but for what never changes where a link leads: case of scheme and host, a trailing slash,
+    character references, and leaving a fragment off. A prefix of a known link, a fragment of one's own, user names and
+    look-alike letters are other links.
+    """
+
+    def __init__(self, passages: Iterable[Hit] = ()) -> None:
+        self._links: set[str] = set()
+        for hit in passages:
+            chunk = hit.chunk
+            self._add(chunk.url)
+            for text in (chunk.title, *chunk.headings, chunk.text):
+                for match in LINK.finditer(text):
+                    for form in _forms(match[0]):
+                        self._add(form)
+
+    def __contains__(self, link: object) -> bool:
+        return isinstance(link, str) and _canonical(link) in self._links
+
+    def may_link(self, destination: str) -> bool:
+        """Whether a link to this destination may stand in an answer: known, absolute, and of a harmless scheme."""
+        scheme = html.unescape(destination).strip().lower()
+        return scheme.startswith(("http://", "https://", "mailto:")) and destination in self
+
+    def keep(self, found: str) -> str:
+        """The part of a bare link found in a text that is a known link, or "" when none is."""
+        return next((form for form in _forms(found) if form in self), "")
+
+    def clean_code(self, code: str, placeholder: str, dropped: list[str]) -> str:
+        """Code without the links that are not known; what was taken out is appended to `dropped`."""
+
+        def replace(match: re.Match[str]) -> str:
+            if self.keep(match[0]):
+                return match[0] if match[0] in self else self._keep_rest(match[0], placeholder, dropped)
+            link = trim(match[0])
+            if SCHEME_ALONE.fullmatch(link):
+                return match[0]
+            dropped.append(link)
+            return placeholder + match[0][len(link) :]
+
+        return CODE_LINK.sub(replace, code)
+
+    def _keep_rest(self, found: str, placeholder: str, dropped: list[str]) -> str:
+        kept = self.keep(found)
+        return kept + self.clean_code(found[len(kept) :], placeholder, dropped)
+
+    def _add(self, link: str) -> None:
+        canonical = _canonical(link)
+        if not canonical:
+            return
+        self._links.add(canonical)
+        page = canonical.partition("#")[0].rstrip("/")
+        self._links.add(page)
+        scheme, separator, rest = page.partition("://")
+        if separator and scheme in ("http", "https"):
+            self._links.update((rest, canonical.partition("://")[2]))
+        if canonical.startswith("mailto:"):
+            self._links.add(canonical.removeprefix("mailto:"))
+        elif "@" in canonical and not separator:
+            self._links.add(f"mailto:{canonical}")
+
+
+def trim(link: str) -> str:
+    """A bare link without the punctuation of the sentence around it."""
+    while link:
+        if link[-1] in _TRAILING or (link[-1] == ")" and link.count(")") > link.count("(")) or link[-1] in "}":
+            link = link[:-1]
+        else:
+            break
+    return link
+
+
+def _forms(found: str) -> Iterator[str]:
+    """Where a bare link may end: at the sentence's punctuation, or at the first sign that rarely is part of one."""
+    yield trim(found)
+    if cut := _CUT.search(found):
+        yield trim(found[: cut.start()])
+
+
+def _canonical(link: str) -> str:
+    link = _ESCAPED.sub(r"\1", html.unescape(link).strip()).replace("%28", "(").replace("%29", ")")
+    link = _AUTHORITY.sub(lambda match: match[0].lower(), link, count=1)
+    if link[:7].lower() == "mailto:":
+        link = link.lower()
+    return link.removesuffix("/")

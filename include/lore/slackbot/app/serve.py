@@ -1,0 +1,175 @@
+"""`lore slack`: the bot runs until it is told to stop, or until Slack accepts its token no more."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from lore.errors import ConfigurationError
+from lore.settings import Settings
+from lore.slackbot.reply.answering import Answerer
+from lore.slackbot.slack_api.api import WebApi
+from lore.slackbot.slack_api.call import Caller, make_client
+from lore.slackbot.types import SlackError
+from lore.wiring.records import make_recorder, open_records
+from lore.wiring.secrets import secret
+
+if TYPE_CHECKING:
+    from slack_bolt import App
+
+    from lore.protocols import Recorder
+    from lore.records.records import Records
+    from lore.slackbot.app.bot import Transport
+
+__all__ = ["Address", "serve"]
+
+log = logging.getLogger(__name__)
+
+CALL_SECONDS = 20.0
+"""Slack answers in a second or not at all; LORE_TIMEOUT_SECONDS may be for slower servers."""
+LEAVE_SECONDS = 30.0
+"""How long a bot that stops may speak with Slack: for answers that are being written, and for what is handed over."""
+OWN_PAGE = "https://api.slack.com/apps"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where HTTP mode listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 3000
+
+
+@dataclass
+class _End:
+    """Why the bot ends: `happened` once it is to, with an `error` where nobody asked it to."""
+
+    happened: Event = field(default_factory=Event)
+    error: SlackError | None = None
+
+    def die(self, error: SlackError) -> None:
+        self.error = self.error or error
+        self.happened.set()
+
+
+def serve(
+    settings: Settings,
+    *,
+    http: Address | None = None,
+    make_pipeline: Callable[[Settings, Recorder], Answerer],
+    stop: Event | None = None,
+    on_ready: Callable[[Transport], None] = lambda _: None,
+) -> None:
+    """Answer in Slack until `stop` is set, or SIGTERM or SIGINT come; over HTTP where an address is given.
+
+    Raises ConfigurationError for what has to be set first, and SlackError where Slack refuses the token, now or later.
+    """
+    token, app_token, signing_secret = _secrets(settings, http)
+    end = _End(stop or Event())
+    with ExitStack() as stack:
+        records = stack.enter_context(_records(settings))
+        callers = [_caller(settings, token, end), _caller(settings, app_token, end)]
+        slack = WebApi(callers[0])
+        identity = slack.identity()
+        recorder = stack.enter_context(make_recorder(settings))
+        pipeline = make_pipeline(settings, recorder)
+
+        from lore.slackbot.app.bot import open_bot  # Bolt and slack_sdk take their time
+
+        def transport(app: App) -> Transport:
+            if http is not None:
+                from lore.slackbot.app.http import HttpTransport
+
+                return HttpTransport(app, signing_secret, host=http.host, port=http.port)
+            from lore.slackbot.app.socket import SocketTransport
+
+            return SocketTransport(app, callers[1])
+
+        bot = open_bot(
+            settings, slack, identity, records, recorder, pipeline, transport=transport, signing_secret=signing_secret
+        )
+
+        def leave() -> None:
+            for caller in callers:
+                caller.leave(LEAVE_SECONDS)
+            bot.stop()
+
+        with _signals(end.happened):
+            stack.callback(leave)
+            bot.start()
+            log.info("%s answers in %s.", identity.name, identity.url or identity.team)
+            on_ready(bot.transport)
+            end.happened.wait()
+            log.info("The bot stops.")
+            stack.close()
+    if end.error is not None:
+        raise end.error
+
+
+def _secrets(settings: Settings, http: Address | None) -> tuple[str, str, str]:
+    """The bot's token, the app-level one, and the signing secret; those that are not needed are ""."""
+    token = _needed(
+        secret(settings.slack_token),
+        "LORE_SLACK_TOKEN",
+        "the Bot User OAuth Token (xoxb-…) from the app's page OAuth & Permissions",
+        prefix="xoxb-",
+    )
+    if http is not None:
+        where = "the Signing Secret from the app's page Basic Information"
+        return token, "", _needed(secret(settings.slack_signing_secret), "LORE_SLACK_SIGNING_SECRET", where)
+    where = "an app-level token (xapp-…) with the scope connections:write, from the app's page Basic Information"
+    return token, _needed(secret(settings.slack_app_token), "LORE_SLACK_APP_TOKEN", where, prefix="xapp-"), ""
+
+
+def _needed(value: str | None, name: str, where: str, *, prefix: str = "") -> str:
+    remedy = f"Set {name} to {where}: {OWN_PAGE}. docs/slack.md shows the way."
+    if not value:
+        raise ConfigurationError(f"The Slack bot needs {name}, and it is not set.", remedy=remedy)
+    if not value.startswith(prefix):
+        raise ConfigurationError(f"{name} is no token that begins with {prefix}.", remedy=remedy)
+    return value
+
+
+@contextmanager
+def _records(settings: Settings) -> Iterator[Records]:
+    if secret(settings.records_url) == "none":
+        raise ConfigurationError(
+            "The Slack bot keeps in the records what it was asked, so that each question is answered once, and "
+            "LORE_RECORDS_URL is none.",
+            remedy="Unset LORE_RECORDS_URL, or set it to a database.",
+        )
+    with open_records(settings, make=True) as records:
+        yield records
+
+
+def _caller(settings: Settings, token: str, end: _End) -> Caller:
+    client = make_client(token, settings.slack_base_url, min(settings.timeout_seconds, CALL_SECONDS))
+    return Caller(client, max_retries=settings.max_retries, on_dead=end.die)
+
+
+@contextmanager
+def _signals(stop: Event) -> Iterator[None]:
+    """SIGTERM and SIGINT stop the bot; a second one ends the process as ever."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def asked(number: int, _: FrameType | None) -> None:
+        signal.signal(number, kept[signal.Signals(number)])
+        stop.set()
+
+    for number in kept:
+        signal.signal(number, asked)
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)

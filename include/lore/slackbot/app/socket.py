@@ -1,0 +1,172 @@
+"""Socket Mode: what Slack sends comes over a websocket that the bot opens, so that it needs no public address."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from contextlib import suppress
+from functools import partial
+from threading import Event
+from typing import Any, cast
+
+from slack_bolt import App
+from slack_bolt.adapter.socket_mode.internals import run_bolt_app
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackClientNotConnectedError
+from slack_sdk.socket_mode.builtin import SocketModeClient
+from slack_sdk.socket_mode.builtin.connection import Connection
+from slack_sdk.socket_mode.client import BaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
+
+from lore.slackbot.slack_api.call import Caller
+from lore.slackbot.slack_api.errors import level
+from lore.slackbot.slack_api.pace import Bucket
+from lore.slackbot.types import SlackError
+from lore.sources.payload import as_text
+
+__all__ = ["SocketTransport"]
+
+log = logging.getLogger(__name__)
+
+PING_SECONDS = 5.0
+"""How often the connection is looked at, and one that was lost is replaced."""
+THREADS = 16
+BUFFER_BYTES = 64 * 1024
+RENEWALS_A_MINUTE, RENEWALS_AT_ONCE = 6, 5
+"""Slack ends a connection every few hours. Where each new one ends at once, asking for the next is held back."""
+LOOK_SECONDS = 0.5
+
+
+class SocketTransport:
+    """Connects, and stays connected until it is closed. What is not acknowledged comes again, on any connection.
+
+    `caller` has the app-level token. A connection that ends or is lost is replaced at the latest after `ping` seconds,
+    unless that happens so often that `renewals` is empty.
+    """
+
+    def __init__(self, app: App, caller: Caller, *, ping: float = PING_SECONDS, renewals: Bucket | None = None) -> None:
+        self._app = app
+        self._client = _Client(caller, ping, renewals or Bucket(RENEWALS_A_MINUTE, RENEWALS_AT_ONCE))
+        self._client.message_listeners.append(_greeted)
+        self._client.socket_mode_request_listeners.append(self._handle)
+
+    def start(self) -> None:
+        """Connect. Raises SlackError where Slack gives no address to connect to."""
+        self._client.connect()
+
+    def close(self) -> None:
+        """Receive nothing more; what is being dealt with is dealt with."""
+        self._client.close()
+
+    def _handle(self, client: BaseSocketModeClient, request: SocketModeRequest) -> None:
+        response = run_bolt_app(self._app, request)
+        if response.status != 200:
+            return  # not acknowledged: it is delivered again
+        payload: Any = response.body or None
+        if payload is not None:
+            is_json = response.headers.get("content-type", [""])[0].startswith("application/json")
+            payload = json.loads(payload) if is_json else {"text": payload}
+        try:
+            client.send_socket_mode_response(SocketModeResponse(request.envelope_id, payload))
+        except SlackClientNotConnectedError:
+            log.info("The connection ended before something was acknowledged: it comes again, and is known then.")
+
+
+class _Client(SocketModeClient):
+    """slack_sdk's client, with our way to call Slack, and quiet: its own lines hold whole messages."""
+
+    def __init__(self, caller: Caller, ping: float, renewals: Bucket) -> None:
+        self._caller = caller
+        self._renewals = renewals
+        self._ended = Event()
+        self._failing = False
+        super().__init__(
+            app_token="",
+            logger=logging.Logger("lore.slackbot.socket", level=logging.CRITICAL + 1),
+            web_client=WebClient(),  # for its settings of TLS; it is never called
+            ping_interval=ping,
+            receive_buffer_size=BUFFER_BYTES,
+            concurrency=THREADS,
+        )
+
+    def issue_new_wss_url(self) -> str:
+        """Where to connect. Raises SlackError."""
+        return as_text(self._caller.call("apps.connections.open").get("url"))
+
+    def connect(self) -> None:
+        """Open a connection, and close the one before once it is there."""
+        super().connect()
+        session = self.current_session
+        if session is None or session.sock is None:
+            self._complain()
+        else:
+            self._failing = False
+            session.sock = cast(Any, _EndingSocket(session.sock))
+            cast(Any, session).close = partial(_hang_up, session)
+
+    def _complain(self) -> None:
+        """Slack gave an address that nobody answers at: a proxy may allow its API and no websockets."""
+        if not self._failing:
+            log.warning("Slack's websocket cannot be connected to; it is tried again.")
+        self._failing = True
+
+    def _run_current_session(self) -> None:
+        """Receive until the connection ends, and replace it at once: the monitor would do so some seconds later."""
+        was_connected = self.is_connected()
+        super()._run_current_session()  # type: ignore[no-untyped-call]
+        if was_connected and self.auto_reconnect_enabled and not self.is_connected():
+            self.connect_to_new_endpoint()
+
+    def connect_to_new_endpoint(self, force: bool = False) -> None:
+        """Replace a connection that ended, or is about to."""
+        if self.is_connected() and not force:
+            return  # another thread was faster
+        while not self._renewals.take():
+            if self._ended.wait(LOOK_SECONDS):
+                return
+        log.info("The connection to Slack is renewed.")
+        try:
+            super().connect_to_new_endpoint(force)
+        except SlackError as error:  # the next look at the connection tries again
+            log.log(level(error, logging.WARNING), "Slack cannot be connected to: %s", error)
+
+    def close(self) -> None:
+        """End it, and all threads."""
+        self.closed = True
+        self.auto_reconnect_enabled = False
+        self._ended.set()
+        self.message_queue.put(None)  # nobody has to wait for another message
+        super().close()
+
+
+def _hang_up(session: Connection) -> None:
+    """Close a connection at once: the thread that waits for Slack's next words holds a lock that closing needs."""
+    sock = session.sock
+    if sock is not None:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+    session.disconnect()
+
+
+class _EndingSocket:
+    """A socket that says so when the other side is gone: slack_sdk takes nothing for nothing yet, and asks for ever."""
+
+    def __init__(self, inner: socket.socket) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def recv(self, size: int) -> bytes:
+        """What came. Raises OSError at the end."""
+        received = self._inner.recv(size)
+        if not received:
+            raise ConnectionResetError("Slack ended the connection.")
+        return received
+
+
+def _greeted(_: BaseSocketModeClient, message: dict[str, Any], __: str | None = None) -> None:
+    if message.get("type") == "hello":
+        log.info("Connected to Slack.")

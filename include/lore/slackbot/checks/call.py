@@ -1,0 +1,58 @@
+"""One call of Slack's Web API for a check, with any token, and what the answer's headers say of that token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lore.slackbot.slack_api.errors import RATE_LIMITED, rate_limited, refusal, unreachable, word
+
+__all__ = ["CheckCall", "Reply"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a method answered, and the scopes of the token; None where Slack does not tell them."""
+
+    data: Mapping[str, Any]
+    scopes: frozenset[str] | None
+
+
+class CheckCall:
+    """Calls the server of `base_url`, once and for at most `timeout` seconds: who waits for a check can repeat it."""
+
+    def __init__(self, base_url: str, timeout: float) -> None:
+        self._base_url = base_url.rstrip("/") + "/"
+        self._timeout = timeout
+
+    def __call__(self, method: str, token: str, **params: str) -> Reply:
+        """What the method answers. Raises SlackError."""
+        import httpx
+
+        try:
+            response = httpx.post(
+                self._base_url + method,
+                headers={"Authorization": f"Bearer {token}"},
+                data=params,
+                timeout=self._timeout,
+                follow_redirects=False,  # the token is for this server
+            )
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise unreachable(method, type(error).__name__) from None
+        try:
+            data = response.json()
+        except ValueError:
+            data = None
+        data = data if isinstance(data, dict) else {}
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS or word(data.get("error")) in RATE_LIMITED:
+            given = response.headers.get("retry-after", "")
+            raise rate_limited(method, float(given) if given.isdecimal() else 60.0)
+        if not isinstance(data.get("ok"), bool):
+            raise unreachable(method, f"it answered with status {response.status_code} and nothing that Slack says")
+        if not data["ok"]:
+            raise refusal(method, data)
+        told = response.headers.get("x-oauth-scopes")
+        scopes = frozenset(re.findall(r"[a-z_.:]{1,80}", told)) if told is not None else None
+        return Reply(data, scopes)

@@ -1,0 +1,62 @@
+"""The channels of the Slack bot: where maintainers are told of answers, and the private ones that it is in."""
+
+from __future__ import annotations
+
+from lore.doctor.finding import Finding
+from lore.slackbot.checks.call import CheckCall
+from lore.slackbot.types import SlackError
+from lore.sources.payload import as_mapping, as_mappings, as_text
+
+__all__ = ["check_feedback", "check_private", "one_line"]
+
+MAX_NAMED = 10
+LIST_LIMIT = "200"
+
+
+def check_feedback(call: CheckCall, token: str, channel: str) -> Finding:
+    """Can the maintainers' channel be written to, and does nobody outside read it?"""
+    name = "slack feedback channel"
+    if not channel:
+        return Finding(name, "skipped", "none is set: nobody is told of answers that did not help")
+    invite = "Set LORE_SLACK_FEEDBACK_CHANNEL to a channel's id (C…), and invite the bot there: /invite @NAME"
+    try:
+        found = as_mapping(call("conversations.info", token, channel=channel).data.get("channel"))
+    except SlackError as error:
+        if error.code != "channel_not_found":
+            raise
+        return Finding(name, "problem", f"there is no channel {channel} that the bot can see", invite)
+    shown = f"#{one_line(found.get('name'))}"
+    if found.get("is_archived"):
+        return Finding(name, "problem", f"{shown} is archived", "Choose another channel.")
+    if not found.get("is_member"):
+        return Finding(name, "problem", f"the bot is not a member of {shown}", invite)
+    if found.get("is_ext_shared"):
+        return Finding(
+            name,
+            "warning",
+            f"{shown} is shared with another organisation, which reads what people say",
+            "Choose another.",
+        )
+    return Finding(name, "ok", shown)
+
+
+def check_private(call: CheckCall, token: str) -> Finding:
+    """Which private channels is the bot in? What was indexed of them is used for their members' answers alone."""
+    name = "slack private channels"
+    try:
+        reply = call("users.conversations", token, types="private_channel", exclude_archived="true", limit=LIST_LIMIT)
+    except SlackError as error:
+        if error.code == "missing_scope":
+            return Finding(name, "skipped", "needs the scope groups:read")
+        raise
+    names = sorted(one_line(channel.get("name")) for channel in as_mappings(reply.data.get("channels")))
+    if not names:
+        return Finding(name, "ok", "the bot is in none")
+    more = bool(as_text(as_mapping(reply.data.get("response_metadata")).get("next_cursor")))
+    rest = f" and {'more than ' if more else ''}{len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return Finding(name, "ok", f"the bot is in {', '.join(f'#{one}' for one in names[:MAX_NAMED])}{rest}")
+
+
+def one_line(value: object) -> str:
+    """A name that Slack tells, as it may stand in a line."""
+    return " ".join(as_text(value).split())[:80]

@@ -1,0 +1,234 @@
+"""What the bot asks of Slack, over slack_sdk's client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lore.slackbot.slack_api.call import Caller
+from lore.slackbot.slack_api.errors import UncertainError, unreachable
+from lore.slackbot.types import Block, Identity, Message, SlackError
+from lore.sources.payload import as_mapping, as_mappings, as_text
+from lore.sources.slack.payload import is_ts
+
+__all__ = ["EVENT_TYPE", "WebApi"]
+
+EVENT_TYPE = "lore_answer"
+"""The type of the metadata of the bot's own messages."""
+
+THREAD_PAGE = 200
+MAX_THREAD_PAGES = 10
+LIST_PAGE = 200
+MEMBERS_PAGE = 1_000
+MAX_PAGES = 100
+MAX_PROMPTS = 4
+TRIGGER_SECONDS = 1.0
+"""A trigger is good for three seconds, so that longer waits before another try are in vain."""
+GONE = frozenset({"message_not_found", "thread_not_found"})
+
+
+class WebApi:
+    """The Web API with the bot's token; see `words.Slack`."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._call = caller.call
+        self._identity: Identity | None = None
+
+    def identity(self) -> Identity:
+        """Who the bot is: asked once, since it never changes. Raises SlackError."""
+        if self._identity is None:
+            self._identity = self._who()
+        return self._identity
+
+    def _who(self) -> Identity:
+        data = self._call("auth.test")
+        team, user, bot, name, url = (as_text(data.get(k)) for k in ("team_id", "user_id", "bot_id", "user", "url"))
+        if not (team and user):  # a bot that does not know itself would answer itself
+            raise unreachable("auth.test", "its answer names no bot")
+        return Identity(team, user, bot, name, url.rstrip("/"))
+
+    # ------------------------------------------------------------------------------------------------------- messages
+
+    def post(
+        self, channel: str, message: Message, *, thread_ts: str = "", metadata: Mapping[str, str] | None = None
+    ) -> str:
+        """Post a message and return its ts. Where it is not known whether it came through, the thread is looked at."""
+        content = _content(channel, message, metadata) | _given(thread_ts=thread_ts)
+        content |= {"unfurl_links": False, "unfurl_media": False}
+        try:
+            return self._begin("chat.postMessage", content)
+        except UncertainError:
+            if not (thread_ts and metadata):
+                raise
+            if found := self._posted(channel, thread_ts, metadata):
+                return found
+        return self._begin("chat.postMessage", content)
+
+    def _posted(self, channel: str, thread_ts: str, metadata: Mapping[str, str]) -> str:
+        """The ts of the message where it is in the thread already; "" where it is not. Known by its metadata: of the
+        text Slack keeps another form, with its links in angle brackets.
+        """
+        me = self.identity()
+        for found in reversed(self.replies(channel, thread_ts)):
+            own = found.get("user") == me.user or (me.bot and found.get("bot_id") == me.bot)
+            if own and as_mapping(as_mapping(found.get("metadata")).get("event_payload")) == dict(metadata):
+                return as_text(found.get("ts"))
+        return ""
+
+    def _begin(self, method: str, content: Mapping[str, Any]) -> str:
+        """The ts of a new message. An answer without one says nothing of whether there is a message."""
+        channel = content["channel"]
+        ts = self._call(method, json=content, about=channel, twice=False).get("ts")
+        if not is_ts(ts):
+            raise unreachable(f"{method} in {channel}", "its answer names no message", uncertain=True)
+        return as_text(ts)
+
+    def post_ephemeral(self, channel: str, user: str, message: Message, *, thread_ts: str = "") -> None:
+        """A message that one person alone sees."""
+        content = _content(channel, message, None) | {"user": user} | _given(thread_ts=thread_ts)
+        self._call("chat.postEphemeral", json=content, about=channel)  # twice is better than never, and it vanishes
+
+    def update(self, channel: str, ts: str, message: Message, *, metadata: Mapping[str, str] | None = None) -> None:
+        """Put another message in the place of one of the bot's own."""
+        content = _content(channel, message, metadata) | {"ts": ts, "blocks": list(message.blocks)}  # left out: kept
+        self._call("chat.update", json=content, about=channel)
+
+    def delete(self, channel: str, ts: str) -> None:
+        """Take one of the bot's own messages away."""
+        self._call("chat.delete", json={"channel": channel, "ts": ts}, about=channel, done=GONE)
+
+    # -------------------------------------------------------------------------------------------------------- streams
+
+    def start_stream(self, channel: str, thread_ts: str, *, team: str, user: str, markdown: str) -> str:
+        """Begin a message that grows; returns its ts."""
+        content = {"channel": channel, "thread_ts": thread_ts, "recipient_team_id": team, "recipient_user_id": user}
+        content |= _given(markdown_text=markdown)
+        return self._begin("chat.startStream", content)
+
+    def append_stream(self, channel: str, ts: str, markdown: str) -> None:
+        """Let it grow."""
+        content = {"channel": channel, "ts": ts, "markdown_text": markdown}
+        self._call("chat.appendStream", json=content, about=channel, twice=False)
+
+    def stop_stream(
+        self,
+        channel: str,
+        ts: str,
+        *,
+        markdown: str = "",
+        blocks: Sequence[Block] = (),
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        """End a stream; `blocks` stand below what was streamed."""
+        content: dict[str, Any] = {"channel": channel, "ts": ts} | _given(markdown_text=markdown, blocks=list(blocks))
+        content |= _given(metadata=_metadata(metadata))
+        ended = frozenset({"message_not_in_streaming_state"})
+        self._call("chat.stopStream", json=content, about=channel, done=ended)
+
+    # ------------------------------------------------------------------------------------------------------ assistant
+
+    def set_status(self, channel: str, thread_ts: str, status: str) -> None:
+        """Show what the bot does, below the thread."""
+        content = {"channel_id": channel, "thread_ts": thread_ts, "status": status}
+        self._call("assistant.threads.setStatus", json=content, about=channel)
+
+    def set_prompts(self, channel: str, thread_ts: str, prompts: Sequence[str], *, title: str = "") -> None:
+        """Suggest the first four of these questions."""
+        shown = [{"title": prompt, "message": prompt} for prompt in prompts[:MAX_PROMPTS]]
+        content = {"channel_id": channel, "thread_ts": thread_ts, "prompts": shown} | _given(title=title)
+        self._call("assistant.threads.setSuggestedPrompts", json=content, about=channel)
+
+    # -------------------------------------------------------------------------------------------------------- reading
+
+    def replies(self, channel: str, thread_ts: str, *, oldest: str = "", limit: int = 200) -> list[Mapping[str, Any]]:
+        """The first message of a thread and the last ones, `limit` in all, oldest first.
+
+        Slack gives a thread from its beginning; of one with thousands of replies the first two thousand are read.
+        """
+        params = {"channel": channel, "ts": thread_ts, "limit": THREAD_PAGE, "include_all_metadata": True}
+        params |= _given(oldest=oldest)
+        found: list[Mapping[str, Any]] = []
+        for page in self._pages("conversations.replies", params, channel, most=MAX_THREAD_PAGES):
+            found.extend(one for one in as_mappings(page.get("messages")) if one not in found[:1])
+        return found if len(found) <= limit else [*found[:1], *found[len(found) - limit + 1 :]]
+
+    def history(self, channel: str, *, latest: str = "", limit: int = 20) -> list[Mapping[str, Any]]:
+        """The last messages of a conversation, oldest first."""
+        params = {"channel": channel, "limit": limit, "include_all_metadata": True}
+        params |= {"latest": latest, "inclusive": True} if latest else {}
+        data = self._call("conversations.history", params=params, about=channel)
+        return as_mappings(data.get("messages"))[::-1]
+
+    def message(self, channel: str, ts: str) -> Mapping[str, Any] | None:
+        """One message; None where there is none."""
+        params = {"channel": channel, "ts": ts, "oldest": ts, "latest": ts, "inclusive": True, "limit": 10}
+        params["include_all_metadata"] = True
+        try:
+            data = self._call("conversations.replies", params=params, about=channel)
+        except SlackError as error:
+            if error.code not in GONE:
+                raise
+            return None
+        found = (one for one in as_mappings(data.get("messages")) if one.get("ts") == ts)
+        return next((one for one in found if one.get("subtype") != "tombstone"), None)
+
+    def channel(self, channel: str) -> Mapping[str, Any]:
+        """What Slack knows of a channel."""
+        return as_mapping(self._call("conversations.info", params={"channel": channel}, about=channel).get("channel"))
+
+    def user(self, user: str) -> Mapping[str, Any]:
+        """What Slack knows of a person."""
+        return as_mapping(self._call("users.info", params={"user": user}).get("user"))
+
+    def private_channels_of(self, user: str) -> frozenset[str]:
+        """Ids of the private channels of a person that the bot is in as well."""
+        params = {"user": user, "types": "private_channel", "limit": LIST_PAGE}
+        pages = self._pages("users.conversations", params, "")
+        return frozenset(as_text(one.get("id")) for page in pages for one in as_mappings(page.get("channels"))) - {""}
+
+    def is_member(self, channel: str, user: str) -> bool:
+        """Whether a person is a member of a channel."""
+        params = {"channel": channel, "limit": MEMBERS_PAGE}
+        return any(user in _list(page.get("members")) for page in self._pages("conversations.members", params, channel))
+
+    def open_view(self, trigger: str, view: Mapping[str, Any]) -> None:
+        """Open a modal."""
+        content = {"trigger_id": trigger, "view": dict(view)}
+        opened = frozenset({"exchanged_trigger_id"})
+        self._call("views.open", json=content, done=opened, max_wait=TRIGGER_SECONDS)
+
+    def permalink(self, channel: str, ts: str) -> str:
+        """A link to a message."""
+        data = self._call("chat.getPermalink", params={"channel": channel, "message_ts": ts}, about=channel)
+        return as_text(data.get("permalink"))
+
+    # ---------------------------------------------------------------------------------------------------- inner parts
+
+    def _pages(
+        self, method: str, params: Mapping[str, Any], about: str, *, most: int = MAX_PAGES
+    ) -> Iterator[Mapping[str, Any]]:
+        cursor = ""
+        for _ in range(most):
+            page = self._call(method, params={**params, **_given(cursor=cursor)}, about=about)
+            yield page
+            cursor = as_text(as_mapping(page.get("response_metadata")).get("next_cursor"))
+            if not cursor:
+                return
+
+
+def _content(channel: str, message: Message, metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    content: dict[str, Any] = {"channel": channel, "text": message.text} | _given(blocks=list(message.blocks))
+    return content | _given(metadata=_metadata(metadata))
+
+
+def _metadata(payload: Mapping[str, str] | None) -> dict[str, Any] | None:
+    return None if payload is None else {"event_type": EVENT_TYPE, "event_payload": dict(payload)}
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Those that are not empty."""
+    return {name: value for name, value in values.items() if value}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,123 @@
+"""What Slack refuses a bot, in words that a person can act on."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from lore.errors import LoreError
+from lore.slackbot.types import SlackError
+from lore.sources.payload import as_text
+
+__all__ = [
+    "PASSING",
+    "RATE_LIMITED",
+    "TOKEN_CODES",
+    "UncertainError",
+    "level",
+    "rate_limited",
+    "refusal",
+    "unreachable",
+    "word",
+]
+
+RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
+PASSING = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
+"""Slack's own trouble, which passes. Only the third says that nothing was done."""
+TOKEN_CODES = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
+"""After these no call succeeds any more, until a person sets another token."""
+
+_SET_TOKEN = "Set LORE_SLACK_TOKEN to the Bot User OAuth Token (xoxb-…) from the app's page OAuth & Permissions."  # noqa: S105
+_SET_APP_TOKEN = (
+    "Turn Socket Mode on, and set LORE_SLACK_APP_TOKEN to an app-level token (xapp-…) with the scope "  # noqa: S105
+    "connections:write, from the app's page Basic Information."
+)
+_REPORT = "This is a mistake in Lore: please report it, with the id of the answer."
+_GONE = "It was deleted meanwhile; nothing has to be done."
+_REMEDIES = {
+    "not_in_channel": "Invite the bot: type /invite and its @name in the channel.",
+    "channel_not_found": "The channel was deleted, or the bot was removed from it: invite it again.",
+    "is_archived": "The channel was archived; nothing can be posted there.",
+    "user_not_in_channel": "The person left the channel; nothing has to be done.",
+    "user_not_found": "The person is not known in this workspace; nothing has to be done.",
+    "message_not_found": _GONE,
+    "thread_not_found": _GONE,
+    "cant_update_message": _GONE,
+    "msg_too_long": _REPORT,
+    "msg_blocks_too_long": _REPORT,
+    "invalid_blocks": _REPORT,
+    "invalid_arguments": _REPORT,
+    "expired_trigger_id": "Slack allows three seconds between a press and the dialogue; press again.",
+    "not_allowed_token_type": f"This kind of token may not do that. {_SET_TOKEN}",
+    "unknown_method": "Check LORE_SLACK_BASE_URL: Slack's API is https://slack.com/api/.",
+}
+
+
+class UncertainError(SlackError):
+    """The call failed on its way, so that Slack may have carried it out or not."""
+
+
+def refusal(asked: str, answer: Mapping[str, Any]) -> SlackError:
+    """The error for an answer that is not ok; `asked` is the method, with its channel."""
+    code = word(answer.get("error")) or "unknown_error"
+    if code == "missing_scope":
+        needed = _scopes(answer.get("needed"))
+        return SlackError(
+            f"Slack refuses {asked}: the bot's token lacks the scope {needed or '(Slack does not say which)'}.",
+            code=code,
+            remedy=f"Add {needed or 'it'} to the app under OAuth & Permissions, or its whole manifest anew, and "
+            "reinstall the app.",
+        )
+    return SlackError(f"Slack refuses {asked}: {code}.", code=code, remedy=_remedy(asked, code))
+
+
+def rate_limited(asked: str, seconds: float) -> SlackError:
+    """The error for a call that Slack does not want yet."""
+    return SlackError(
+        f"Slack refuses {asked}: it was called too often, and should not be for {seconds:g} s.",
+        code="ratelimited",
+        remedy="It is tried again later. If it happens often, lower LORE_SLACK_WORKERS.",
+        retryable=True,
+    )
+
+
+def unreachable(asked: str, reason: str, *, uncertain: bool = False) -> SlackError:
+    """The error for a call that did not come through."""
+    kind = UncertainError if uncertain else SlackError
+    return kind(
+        f"Slack could not be reached for {asked}: {reason}.",
+        code="unreachable",
+        remedy="Check the network, LORE_SLACK_BASE_URL and Slack's status page.",
+        retryable=True,
+    )
+
+
+def level(error: LoreError, usual: int) -> int:
+    """How loudly the log says what failed by an error: in a whisper where the token is not good any more, because that
+    ends the bot, which says so once.
+    """
+    return logging.DEBUG if isinstance(error, SlackError) and error.code in TOKEN_CODES else usual
+
+
+def word(value: object) -> str:
+    """An error code, which is a word; anything else that a server says is not repeated."""
+    text = as_text(value)
+    return text if re.fullmatch(r"[a-z_]{1,60}", text) else ""
+
+
+def _remedy(asked: str, code: str) -> str:
+    if code in TOKEN_CODES:
+        where = _SET_APP_TOKEN if asked.startswith("apps.connections.open") else _SET_TOKEN
+        return f"The token is wrong, was revoked or has expired. {where}"
+    if code == "not_allowed_token_type" and asked.startswith("apps.connections.open"):
+        return f"This kind of token may not do that. {_SET_APP_TOKEN}"
+    if code.startswith("restricted_action") or code in ("access_denied", "no_permission", "team_access_not_granted"):
+        return "An administrator of the workspace must allow the bot to do that."
+    return _REMEDIES.get(code, "Look up the code on the page of the method in Slack's documentation.")
+
+
+def _scopes(value: object) -> str:
+    text = as_text(value)
+    return text if re.fullmatch(r"[a-z_.:, ]{1,300}", text) else ""

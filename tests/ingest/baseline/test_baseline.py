@@ -1,0 +1,439 @@
+"""Baselines at their seam: what a new index holds after export and import, and what the next sync then does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from lore.errors import ConfigurationError, StoreError
+from lore.ingest.baseline.baseline import Baseline
+from lore.ingest.baseline.parquet_file import FORMAT, GROUP_BYTES, BaselineFile, BaselineWriter, writing
+from lore.ingest.split.splitter import MarkdownSplitter
+from lore.ingest.sync import Sync, SyncReport
+from lore.stores.lancedb.store import LanceStore
+from lore.types import Batch, Document, Entry, Recipe, SourceState
+
+from tests.fakes import FakeEmbedder, FakeSource, make_document
+
+LONG = "".join(f"## Part {part}\n\n" + f"Sentence {part} about lamps. " * 12 + "\n\n" for part in range(4))
+BUDGET = 300
+
+
+class House:
+    """An installation: an index, an embedder, and what syncs, exports and imports."""
+
+    def __init__(self, folder: Path, store: type[LanceStore] = LanceStore) -> None:
+        self.folder = folder
+        self.embedder = FakeEmbedder()
+        self.store = store(str(folder / "index"), Recipe(self.embedder.name, self.embedder.dimensions))
+
+    def sync(self, source: FakeSource, budget: int = BUDGET) -> SyncReport:
+        return Sync(
+            source,
+            self.store,
+            self.embedder,
+            MarkdownSplitter(budget),
+            lambda document: document,
+            staging_uri=str(self.folder / "staging"),
+        ).run()
+
+    def baseline(self, budget: int = BUDGET) -> Baseline:
+        return Baseline(
+            self.store,
+            self.embedder,
+            MarkdownSplitter(budget),
+            staging_uri=str(self.folder / "staging"),
+            lore_version="1.2.3",
+        )
+
+    def content(self) -> dict[str, Any]:
+        return {
+            document.id: (document, [(chunk.id, chunk.text) for chunk in self.store.chunks(document.id)])
+            for document in self.store.documents()
+        }
+
+
+class CutOff(Exception):
+    """Stands for a kill: nothing in Lore catches it."""
+
+
+class CutOffStore(LanceStore):
+    """Dies at the write after `writes` are done."""
+
+    writes = 1
+
+    def replace(self, entries: Sequence[Entry]) -> None:
+        if self.writes <= 0:
+            raise CutOff
+        self.writes -= 1
+        super().replace(entries)
+
+
+class BusyStore(LanceStore):
+    """Another process changes it while its documents are read."""
+
+    meanwhile: Callable[[], None] = staticmethod(lambda: None)
+
+    def documents(self, source_id: str | None = None) -> Iterator[Document]:
+        documents = super().documents(source_id)
+        yield next(documents)
+        self.meanwhile()
+        yield from documents
+
+
+def pages(count: int = 5, source_id: str = "fake") -> list[Document]:
+    return [
+        make_document(
+            f"p{number}",
+            f"# Page p{number}\n\n{LONG}Number {number}.",
+            source_id,
+            metadata={"labels": ["ä", 1, None]},
+            audiences=("staff", "public"),
+            updated_at=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC) if number else None,
+        )
+        for number in range(count)
+    ]
+
+
+def source(documents: Sequence[Document], cursor: str | None = "c1", **changes: Any) -> FakeSource:
+    return FakeSource([Batch(tuple(documents), cursor)], **changes)
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> House:
+    """An installation that has synced two sources."""
+    house = House(tmp_path / "old")
+    house.sync(source(pages()))
+    house.sync(source([make_document("only", source_id="other")], None, id="other"))
+    return house
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> House:
+    return House(tmp_path / "new")
+
+
+@pytest.fixture
+def file(old: House, tmp_path: Path) -> Path:
+    path = tmp_path / "baseline.parquet"
+    old.baseline().export(path)
+    return path
+
+
+class TestTheNewIndex:
+    def test_holds_what_the_old_one_held_and_nothing_is_embedded(self, old: House, new: House, file: Path) -> None:
+        report = new.baseline().load(file)
+        assert new.content() == old.content()
+        assert (report.documents, report.written, report.removed, report.embedded_texts) == (6, 6, 0, 0)
+        assert new.embedder.embedded == [] and report.same_converter and report.cursors == ("fake",)
+        assert report.sources == {"fake": 5, "other": 1}
+        assert new.store.count() == old.store.count()
+        vector = new.embedder.embed_query("lamps sentence 3")
+        found, wanted = (house.store.search("lamps sentence 3", vector, 5, 0.5) for house in (new, old))
+        assert [(hit.chunk.id, hit.vector_score) for hit in found] == [
+            (hit.chunk.id, pytest.approx(hit.vector_score)) for hit in wanted
+        ]
+
+    def test_remembers_the_last_sync_of_each_source(self, old: House, new: House, file: Path) -> None:
+        new.baseline().load(file)
+        for source_id, state in old.store.states().items():
+            loaded = new.store.state(source_id)
+            assert loaded and replace(loaded, report=state.report) == state
+
+    def test_without_vectors_every_text_is_embedded_once(self, old: House, new: House, tmp_path: Path) -> None:
+        path = tmp_path / "small.parquet"
+        old.baseline().export(path, vectors=False)
+        report = new.baseline().load(path)
+        assert new.content() == old.content()
+        assert report.embedded_texts == len(new.embedder.embedded) == len(set(old.embedder.embedded))
+
+    def test_of_another_embedder_gets_vectors_of_its_own(self, tmp_path: Path, file: Path) -> None:
+        house = House(tmp_path / "narrow")
+        house.embedder = FakeEmbedder(16, "fake:narrow")
+        house.store = LanceStore(str(tmp_path / "narrow" / "index"), Recipe("fake:narrow", 16))
+        report = house.baseline().load(file)
+        assert report.embedded_texts > 0 and report.cursors == ("fake",)
+        assert house.store.count().documents == 6
+
+
+class TestTheNextSync:
+    def test_skips_what_is_unchanged_and_goes_on_from_the_cursor(self, new: House, file: Path) -> None:
+        new.baseline().load(file)
+        changed = replace(pages()[1], text="# Page p1\n\nShort now.")
+        again = source([*pages()[2:], changed], listing=[document.id for document in pages()])
+        report = new.sync(again)
+        assert again.reads == ["c1"]
+        assert (report.new, report.changed, report.unchanged, report.removed) == (0, 1, 3, 0)
+        assert report.embedded_texts == 1
+
+    def test_removes_what_vanished_since(self, new: House, file: Path) -> None:
+        new.baseline().load(file)
+        assert new.sync(source(pages(4))).removed == 1
+
+    def test_skips_what_another_splitter_made_passages_of_too(self, new: House, file: Path) -> None:
+        report = new.baseline(budget=600).load(file)
+        assert report.embedded_texts > 0 and report.cursors == ("fake",)
+        again = source(pages())
+        assert new.sync(again, budget=600).unchanged == 5
+        assert again.reads == ["c1"]
+
+    def test_makes_everything_anew_after_an_import_of_another_converter(
+        self, old: House, new: House, file: Path
+    ) -> None:
+        of_another_converter(file)
+        report = new.baseline().load(file)
+        assert not report.same_converter and report.cursors == ()
+        again = source(pages())
+        assert new.sync(again).changed == 5
+        assert again.reads == [None]
+        assert new.content() == old.content()
+
+
+class TestExport:
+    def test_beside_a_sync_trusts_no_document_that_was_being_written(self, tmp_path: Path, new: House) -> None:
+        house = House(tmp_path / "busy", BusyStore)
+        house.sync(source(pages()))
+        first, second = pages(2)
+        changed = [replace(first, text="# New\n\nText."), replace(second, url="https://docs.example.com/moved")]
+        house.store.meanwhile = lambda: house.sync(source([*changed, *pages()[2:]], "c2"))  # type: ignore[attr-defined]
+        path = tmp_path / "busy.parquet"
+        assert house.baseline().export(path).unsettled == {"fake": 2}
+        new.baseline().load(path)
+        again = source([*changed, *pages()[2:]], "c2")
+        report = new.sync(again)
+        assert again.reads == [None] and (report.changed, report.unchanged) == (2, 3)
+
+    def test_writes_over_nothing_unless_told_to(self, old: House, file: Path) -> None:
+        before = file.read_bytes()
+        with pytest.raises(ConfigurationError, match="exists already"):
+            old.baseline().export(file)
+        assert file.read_bytes() == before
+        old.baseline().export(file, force=True)
+        assert file.read_bytes() != before
+
+    def test_that_fails_leaves_the_file_that_was_there(self, tmp_path: Path, file: Path) -> None:
+        house = House(tmp_path / "busy", BusyStore)
+        house.sync(source(pages()))
+
+        def fail() -> None:
+            raise StoreError("The disk is gone.")
+
+        house.store.meanwhile = fail  # type: ignore[attr-defined]
+        before = file.read_bytes()
+        with pytest.raises(StoreError, match="disk is gone"):
+            house.baseline().export(file, force=True)
+        assert file.read_bytes() == before
+        assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [file.name]
+
+    def test_of_an_empty_index_says_so(self, new: House, tmp_path: Path) -> None:
+        with pytest.raises(ConfigurationError, match="empty"):
+            new.baseline().export(tmp_path / "none.parquet")
+        assert not (tmp_path / "none.parquet").exists()
+
+    def test_where_nothing_can_be_written(self, old: House, tmp_path: Path) -> None:
+        for path in (tmp_path / "nowhere" / "b.parquet", tmp_path):
+            with pytest.raises(ConfigurationError, match=r"cannot be written|is a folder"):
+                old.baseline().export(path)
+
+    def test_row_groups_are_small_and_the_header_tells(self, tmp_path: Path) -> None:
+        house = House(tmp_path / "large")
+        words = ("lamp" * 24 + "\n") * 15_000  # 1.4 MB of few words, which are soon embedded
+        house.sync(source([make_document(f"p{number}", f"{number} {words}") for number in range(6)]), budget=50_000)
+        path = tmp_path / "large.parquet"
+        house.baseline(50_000).export(path)
+        metadata = pq.ParquetFile(path).metadata
+        sizes = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+        assert len(sizes) >= 3 and max(sizes) <= GROUP_BYTES * 1.1
+        header = json.loads(metadata.metadata[b"lore"])
+        assert (header["format"], header["lore_version"], header["documents"]) == (FORMAT, "1.2.3", 6)
+        assert (header["embedder"], header["dimensions"]) == ("fake:words", 64)
+
+
+class TestAnIndexThatIsNotEmpty:
+    def test_is_refused_with_the_names_of_its_sources(self, new: House, file: Path) -> None:
+        new.sync(source([make_document("x", source_id="mine")], id="mine"))
+        before = new.content()
+        with pytest.raises(ConfigurationError, match=r"1 documents \(mine\)") as refusal:
+            new.baseline().load(file)
+        assert "--replace" in refusal.value.remedy
+        assert new.content() == before and set(new.store.states()) == {"mine"}
+
+    def test_is_replaced_source_by_source(self, old: House, new: House, file: Path) -> None:
+        new.sync(source([make_document("x", source_id="mine")], id="mine"))
+        new.sync(source([make_document("extra"), *pages(2), replace(pages()[2], text="# Else")], "c9"))
+        report = new.baseline().load(file, replacing=True)
+        assert (report.unchanged, report.written, report.removed) == (2, 4, 1)
+        content = new.content()
+        assert content.pop("mine:x") and content == old.content()
+        state = new.store.state("fake")
+        assert state and state.cursor == "c1"
+
+    def test_is_refused_when_a_sync_came_after_the_import(self, new: House, file: Path) -> None:
+        new.baseline().load(file)
+        new.baseline().load(file)  # the same once more changes nothing
+        new.sync(source(pages()))
+        with pytest.raises(ConfigurationError, match="fake"):
+            new.baseline().load(file)
+
+    def test_is_refused_when_its_first_sync_left_no_state(self, new: House, file: Path) -> None:
+        (document,) = pages(1)
+        chunks = MarkdownSplitter(BUDGET).split(document)
+        vectors = new.embedder.embed_documents([chunk.embedded_text for chunk in chunks])
+        new.store.replace([Entry(document, "f", tuple(chunks), vectors)])
+        with pytest.raises(ConfigurationError, match="first sync"):
+            new.baseline().load(file)
+
+
+class TestAnImportThatIsCutOff:
+    @pytest.fixture(scope="class")
+    def many(self, tmp_path_factory: pytest.TempPathFactory) -> tuple[House, Path]:
+        """More documents than are written at once."""
+        folder = tmp_path_factory.mktemp("many")
+        house = House(folder)
+        house.sync(source([make_document(f"p{number}", f"# P\n\nNumber {number}.") for number in range(300)]))
+        path = folder / "many.parquet"
+        house.baseline().export(path)
+        return house, path
+
+    @pytest.fixture
+    def half(self, many: tuple[House, Path], tmp_path: Path) -> House:
+        house = House(tmp_path / "half", CutOffStore)
+        with pytest.raises(CutOff):
+            house.baseline().load(many[1])
+        assert 0 < house.store.count().documents < 300
+        return House(tmp_path / "half")
+
+    def test_goes_on_when_it_is_run_again(self, many: tuple[House, Path], half: House) -> None:
+        report = half.baseline().load(many[1])
+        assert (report.unchanged, report.written) == (256, 44)
+        assert half.content() == many[0].content() and half.store.count() == many[0].store.count()
+        state = half.store.state("fake")
+        assert state and (state.cursor, state.status) == ("c1", "ok")
+
+    def test_has_no_cursor_and_says_what_to_do(self, half: House) -> None:
+        state = half.store.state("fake")
+        assert state and (state.cursor, state.recipe, state.status) == (None, "", "failed")
+        assert "run it again" in state.report["reason"]
+
+    def test_is_not_taken_for_another_file(self, half: House, file: Path) -> None:
+        with pytest.raises(ConfigurationError, match="not empty"):
+            half.baseline().load(file)
+
+    def test_is_completed_by_a_sync_too(self, half: House) -> None:
+        documents = [make_document(f"p{number}", f"# P\n\nNumber {number}.") for number in range(300)]
+        report = half.sync(source(documents))
+        assert (report.new, report.unchanged) == (44, 256)
+
+
+def header_of(path: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(pq.ParquetFile(path).metadata.metadata[b"lore"])
+    return values
+
+
+def rewrite(path: Path, rows: pa.Table | None = None, **header: Any) -> None:
+    table = rows if rows is not None else pq.read_table(path)
+    metadata = {b"lore": json.dumps(header_of(path) | header)}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+
+
+def of_another_converter(path: Path) -> None:
+    """Make it a file whose documents an earlier converter made."""
+    with BaselineFile.open(path) as file:
+        header, rows = file.header, list(file.rows())
+    with writing(path, force=True) as handle, BaselineWriter(handle) as writer:
+        for row in rows:
+            writer.add(row)
+        writer.finish(replace(header, converter="converter-0"))
+
+
+def change_column(path: Path, name: str, change: Callable[[Any], Any]) -> None:
+    table = pq.read_table(path)
+    position = table.schema.get_field_index(name)
+    values = [change(value) for value in table[name].to_pylist()]
+    field = table.schema.field(position)
+    rewrite(path, table.set_column(position, field, pa.array(values, field.type)))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def cut_in_the_middle(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:500] + data[900:])
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 0xFF
+    path.write_bytes(bytes(data))
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "cut off": cut,
+    "with a hole": cut_in_the_middle,
+    "with a flipped byte": flip,
+    "empty": lambda path: path.write_bytes(b""),
+    "no Parquet": lambda path: path.write_text("id,text\n1,Hello\n"),
+    "another's Parquet": lambda path: pq.write_table(pa.table({"id": ["a"]}), path),
+    "a newer format": lambda path: rewrite(path, format=FORMAT + 1),
+    "a header of other keys": lambda path: rewrite(path, nonsense=1),
+    "a header of other types": lambda path: rewrite(path, sources=[]),
+    "another cursor": lambda path: rewrite(
+        path, states={k: v | {"cursor": "c0"} for k, v in header_of(path)["states"].items()}
+    ),
+    "a row less": lambda path: rewrite(path, pq.read_table(path).slice(1)),
+    "a row twice": lambda path: rewrite(path, pa.concat_tables([pq.read_table(path), pq.read_table(path).slice(0, 1)])),
+    "another text": lambda path: change_column(path, "text", lambda text: text.replace("lamps", "snakes")),
+    "another source": lambda path: change_column(path, "source_id", lambda _: "../../elsewhere"),
+    "metadata that is none": lambda path: change_column(path, "metadata", lambda _: "[1]"),
+    "other vectors": lambda path: change_column(path, "vectors", lambda data: data[:-4] + b"\0\0\xc0\x7f"),
+    "half a vector": lambda path: change_column(path, "vectors", lambda data: data[:-2]),
+    "other columns": lambda path: rewrite(path, pq.read_table(path).drop_columns(["text"])),
+    "missing": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_file_that_is_not_what_was_exported_is_refused_before_anything_is_written(
+    new: House, file: Path, damage: Callable[[Path], None]
+) -> None:
+    damage(file)
+    with pytest.raises(ConfigurationError) as refusal:
+        new.baseline().load(file)
+    assert str(file) in refusal.value.message
+    assert new.store.count().documents == 0 and new.store.states() == {}
+
+
+def test_a_newer_format_is_named(new: House, file: Path) -> None:
+    rewrite(file, format=FORMAT + 1, something_new=True)
+    with pytest.raises(ConfigurationError, match=f"format {FORMAT + 1}.*reads format {FORMAT}"):
+        new.baseline().load(file)
+
+
+def test_an_exported_import_is_a_baseline_again(new: House, file: Path, tmp_path: Path) -> None:
+    of_another_converter(file)
+    new.baseline().load(file)
+    again = tmp_path / "again.parquet"
+    assert new.baseline().export(again).unsettled == {}
+    third = House(tmp_path / "third")
+    third.baseline().load(again)
+    assert third.content() == new.content()
+    assert third.sync(source(pages())).changed == 5  # none of these was ever made by a sync
+
+
+def test_a_source_that_was_never_synced_to_its_end_has_no_cursor(new: House, tmp_path: Path) -> None:
+    house = House(tmp_path / "first")
+    house.sync(source(pages()))
+    house.store.save_state(SourceState("fake"))
+    path = tmp_path / "first.parquet"
+    house.baseline().export(path)
+    assert new.baseline().load(path).cursors == ()
+    assert new.sync(source(pages())).unchanged == 5

@@ -1,0 +1,176 @@
+"""Privacy: nothing secret is kept of a question that comes through the bot, and a person can be forgotten."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lore.errors import ConfigurationError
+from lore.ingest.redact.redactor import Redactor
+from lore.records.claims import Claims
+from lore.records.opinions import Told, Word
+from lore.records.places import Places
+from lore.records.recorder import QueuedRecorder
+from lore.records.records import Records
+from lore.slackbot.access.privacy import Forgotten, Privacy
+from lore.types import Question
+from sqlalchemy import inspect, text
+
+from tests.records.answers import full_answer, small_answer
+from tests.servers.slack.app import BOT_USER, SlackApp, channel, person
+from tests.slackbot.bots import payload_of, running, waits_for_answers
+from tests.slackbot.fake_slack import FakeSlack
+
+ADA, BEN = "slack:T1:UADA", "slack:T1:UBEN"
+SECRET = "ghp_" + "x1Y2" * 9
+URL = "sqlite:///{}/records.db"
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[Records]:
+    with Records.open(URL.format(tmp_path), Redactor("secrets").text) as records:
+        yield records
+
+
+@pytest.fixture
+def slack() -> FakeSlack:
+    slack = FakeSlack()
+    slack.add_channel("CMAINT")
+    return slack
+
+
+def make_privacy(slack: FakeSlack, records: Records, *, flushed: bool = True) -> Privacy:
+    return Privacy(
+        slack,
+        records.opinions(),
+        forget=records.forget,
+        flush=lambda _: flushed,
+    )
+
+
+def everything(records: Records) -> str:
+    """All rows of all tables, as text."""
+    with records.engine.connect() as connection:
+        names = inspect(connection).get_table_names()
+        return "\n".join(str(connection.execute(text(f"SELECT * FROM {name}")).all()) for name in names)
+
+
+def ask(records: Records, answer_id: str, asker: str, channel: str = "C1") -> None:
+    records.add(full_answer(answer_id, asker=asker))
+    Places(records.engine).keep("T1", channel, f"{answer_id}.1", thread_ts="1.0", answer_id=answer_id, asker=asker)
+
+
+def test_forgetting_removes_what_is_kept_of_the_asker_alone(slack: FakeSlack, records: Records) -> None:
+    ask(records, "ada-1", ADA)
+    ask(records, "ada-2", ADA)
+    ask(records, "ben-1", BEN)
+    opinions = records.opinions()
+    told = Told("CMAINT", slack.say("CMAINT", "UBOT", "An answer did not help: says Ada")["ts"])
+    opinions.hear("ben-1", ADA, Word("button", False, 1.0, reason="Ada's reason"))
+    opinions.begin_telling("ben-1", ADA, 60)
+    opinions.told("ben-1", ADA, told)
+    opinions.hear("ben-1", BEN, Word("button", True, 1.0))
+
+    forgotten = make_privacy(slack, records).forget(ADA)
+
+    assert forgotten == Forgotten(answers=2, opinions=1)
+    assert forgotten.in_words().startswith("Done: I removed 2 questions with the answers, and 1 opinion.")
+    kept = everything(records)
+    assert "UADA" not in kept
+    assert "Ada's reason" not in kept
+    assert [one.id for one in records.latest(9)] == ["ben-1"]
+    assert [(one.asker, one.helpful) for one in records.get("ben-1").feedback] == [(BEN, True)]
+    assert Places(records.engine).answer_at("T1", "C1", "ben-1.1") == "ben-1"
+    assert Places(records.engine).answer_at("T1", "C1", "ada-1.1") is None
+    assert slack.own("CMAINT") == []
+
+
+def test_forgetting_twice_is_no_harm(slack: FakeSlack, records: Records) -> None:
+    ask(records, "ada-1", ADA)
+    privacy = make_privacy(slack, records)
+    assert privacy.forget(ADA).answers == 1
+    assert privacy.forget(ADA) == Forgotten(0, 0)
+    assert privacy.forget(ADA).in_words().startswith("I hold no record of you.")
+
+
+def test_what_waits_in_the_queue_is_written_first_and_then_removed(slack: FakeSlack, tmp_path: Path) -> None:
+    def open_records() -> Records:
+        return Records.open(URL.format(tmp_path), str)
+
+    with open_records() as records:
+        recorder = QueuedRecorder(open_records, "the records")
+        for number in range(50):
+            recorder.record(small_answer(f"ada-{number:02}", asker=ADA))
+        privacy = Privacy(slack, records.opinions(), forget=records.forget, flush=recorder.flush)
+        assert privacy.forget(ADA) == Forgotten(answers=50, opinions=0)
+        recorder.close()
+        assert records.latest(99) == []
+
+
+def test_a_queue_that_does_not_empty_is_said(slack: FakeSlack, records: Records) -> None:
+    ask(records, "ada-1", ADA)
+    forgotten = make_privacy(slack, records, flushed=False).forget(ADA)
+    assert forgotten == Forgotten(answers=1, opinions=0, waiting=True)
+    assert "write this again" in forgotten.in_words()
+    assert records.latest(9) == []
+
+
+def test_nobody_is_not_everybody(slack: FakeSlack, records: Records) -> None:
+    records.add(small_answer("someone", asker=""))
+    with pytest.raises(ConfigurationError):
+        make_privacy(slack, records).forget("")
+    assert records.count() == 1
+
+
+@pytest.mark.parametrize(("code", "left"), [("message_not_found", 0), ("ratelimited", 1)])
+def test_a_message_that_slack_keeps_is_said(slack: FakeSlack, records: Records, code: str, left: int) -> None:
+    ask(records, "ben-1", BEN)
+    opinions = records.opinions()
+    opinions.hear("ben-1", ADA, Word("button", False, 1.0))
+    opinions.begin_telling("ben-1", ADA, 60)
+    opinions.told("ben-1", ADA, Told("CMAINT", "1.0"))
+    slack.refuse("delete", code)
+    forgotten = make_privacy(slack, records).forget(ADA)
+    assert forgotten == Forgotten(answers=0, opinions=1, left=left)
+    assert ("did not let me delete 1 message " in forgotten.in_words()) == bool(left)
+
+
+def test_a_secret_in_a_question_is_kept_nowhere(records: Records, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    question = Question(f"Why is {SECRET} refused?", asker=ADA, surface="slack")
+    records.add(full_answer("ada-1", asker=ADA, question=question, text=f"Because {SECRET} is old [1]."))
+    records.opinions().hear("ada-1", ADA, Word("button", False, 1.0, reason=f"It repeats {SECRET}"))
+    kept = everything(records)
+    assert "Why is" in kept
+    assert "It repeats" in kept
+    assert SECRET not in kept
+    assert SECRET not in caplog.text
+    assert Claims(records.engine).expired() == []
+
+
+def test_nothing_of_a_secret_is_left_behind_by_the_whole_bot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "lore")
+    places = [channel("C1", "help", members=["U1", BOT_USER]), channel("C9", "maintainers", members=[BOT_USER])]
+    with SlackApp(places, [person("U1")]) as slack, running(slack, tmp_path, slack_feedback_channel="C9"):
+        asked = slack.say("U1", "C1", f"<@{BOT_USER}> Why is {SECRET} refused by xyzzy?")
+        [answer] = waits_for_answers(slack, "C1", asked["ts"])
+        value = f"unhelpful:{payload_of(answer)['answer']}"
+        slack.press("U1", "C1", answer["ts"], "lore_feedback", value)
+        view = slack.wait(lambda: slack.methods.views, 20)[0]
+        typed = {"type": "plain_text_input", "value": f"It repeats {SECRET}"}
+        slack.submit(view, {"reason": {"reason": typed}})
+        told = slack.wait(lambda: [one for one in slack.posted("C9") if "It repeats" in str(one["blocks"])], 20)
+        with Records.open(URL.format(tmp_path), str) as records:
+            kept = everything(records)
+    assert "refused by xyzzy" in kept
+    assert "It repeats" in kept
+    assert "refused by xyzzy" in str(told)
+    for written in (kept, str(told), caplog.text):
+        assert SECRET not in written
+    with Records.open(URL.format(tmp_path), str) as records, records.engine.connect() as connection:
+        claimed = str(connection.execute(text("SELECT * FROM lore_claims")).all())
+    assert asked["ts"] in claimed
+    assert "xyzzy" not in claimed
+    assert "xyzzy" not in caplog.text

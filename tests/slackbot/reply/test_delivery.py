@@ -1,0 +1,346 @@
+"""Delivery: an answer grows at a pace that Slack allows, by a stream or by changes, and ends whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from lore.errors import RecordsError
+from lore.records.claims import Claims
+from lore.records.records import Records
+from lore.slackbot.queue.holds import ClaimLost, Hold
+from lore.slackbot.render import phrases
+from lore.slackbot.reply.delivery import Delivery
+from lore.slackbot.reply.notices import plain
+from lore.slackbot.reply.posts import Posts
+from lore.slackbot.slack_api.errors import UncertainError
+from lore.slackbot.slack_api.pace import Pace, Refused
+from lore.slackbot.types import SlackError
+from lore.types import Answer, Plan, Question, Trace
+from sqlalchemy import text
+
+from tests.slackbot.desks import BUTTONS, Clock, make_ask, make_hold, make_slack
+from tests.slackbot.fake_slack import FakeSlack
+
+WORDS = [f"word{number} " for number in range(40)]
+
+
+class Stage:
+    """A delivery for a question that is held, and what is around it."""
+
+    def __init__(self, records: Records, **ask: Any) -> None:
+        self.clock = Clock()
+        self.slack = make_slack()
+        self.pace = Pace(clock=self.clock)
+        self.refused = Refused(clock=self.clock)
+        self.claims = Claims(records.engine, self.clock.moment)
+        self.hold = make_hold(self.claims, make_ask(self.slack, **ask), self.clock)
+        self.delivery = self.another(self.hold)
+
+    def another(self, hold: Hold, slack: Any = None) -> Delivery:
+        return Delivery(hold, slack or self.slack, lambda answer_id: (BUTTONS,), self.pace, self.refused)
+
+    def grow(self, words: list[str], seconds: float = 0.25) -> None:
+        for word in words:
+            self.delivery.grow(word)
+            self.clock.forward(seconds)
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        [message] = self.slack.own("C1")
+        return message
+
+
+def answer_of(words: list[str], name: str = "a1") -> Answer:
+    return Answer(Question("q"), "".join(words), (), True, Trace(Plan("q", ("q",))), id=name)
+
+
+@pytest.fixture
+def stage(records: Records) -> Stage:
+    return Stage(records)
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    return " ".join(str(block.get("text", "")) for block in message["blocks"])
+
+
+def test_an_answer_is_streamed_at_a_pace(stage: Stage) -> None:
+    stage.grow(WORDS)
+    assert stage.delivery.finish(answer_of(WORDS)) == (stage.shown["ts"],)
+    counts = stage.slack.counts()
+    assert (counts["start_stream"], counts["stop_stream"], counts["post"], counts["update"]) == (1, 1, 0, 0)
+    assert 5 <= counts["append_stream"] <= 12  # in ten seconds
+    assert "".join(WORDS).strip() == stage.shown["blocks"][0]["text"].strip()
+    assert stage.shown["blocks"][-1] == BUTTONS
+    assert stage.shown["metadata"]["event_payload"] == {"key": stage.hold.ask.key, "answer": "a1", "part": "1/1"}
+
+
+def test_a_stream_begins_for_the_asker_in_the_thread(stage: Stage) -> None:
+    stage.grow(WORDS)
+    call = next(call for call in stage.slack.calls if call.name == "start_stream")
+    assert {name: call.arguments[name] for name in ("channel", "thread_ts", "team", "user")} == {
+        "channel": "C1",
+        "thread_ts": stage.hold.ask.ts,
+        "team": "T1",
+        "user": "U1",
+    }
+
+
+def test_a_quick_answer_is_one_message(stage: Stage) -> None:
+    stage.grow(WORDS, seconds=0.0)
+    stage.delivery.finish(answer_of(WORDS))
+    assert [call.name for call in stage.slack.calls] == ["post"]
+    assert "word39" in text_of(stage.shown)
+
+
+def test_what_is_posted_is_noted_before_and_after(stage: Stage) -> None:
+    noted: list[tuple[str, str, str]] = []
+
+    def look(name: str, _: Mapping[str, Any]) -> None:
+        [claim] = stage.claims.noted("channel", "C1")
+        noted.append((name, claim.data.get("kind", ""), claim.data.get("shown", "")))
+
+    stage.slack.before = look
+    stage.grow(WORDS[:10])
+    stage.delivery.finish(answer_of(WORDS[:10]))
+    ts = stage.shown["ts"]
+    assert noted[0] == ("start_stream", "stream", "")
+    assert {(kind, shown) for _, kind, shown in noted[1:]} == {("stream", ts)}
+
+
+@pytest.mark.parametrize("code", ["unknown_method", "missing_scope", "not_allowed", "user_not_found", "made_up"])
+def test_where_slack_does_not_stream_a_message_is_changed_at_a_pace(stage: Stage, code: str) -> None:
+    stage.slack.refuse("start_stream", code, times=None)
+    stage.grow(WORDS)
+    stage.delivery.finish(answer_of(WORDS))
+    counts = stage.slack.counts()
+    assert (counts["start_stream"], counts["post"]) == (1, 1)
+    assert 3 <= counts["update"] <= 9  # in ten seconds
+    assert "word39" in text_of(stage.shown)
+    assert stage.shown["metadata"]["event_payload"]["answer"] == "a1"
+
+
+@pytest.mark.parametrize(("code", "tried_elsewhere"), [("missing_scope", 1), ("channel_type_not_supported", 2)])
+def test_what_slack_refuses_is_remembered(stage: Stage, code: str, tried_elsewhere: int) -> None:
+    stage.slack.add_channel("C2", members=("U1",))
+    stage.slack.refuse("start_stream", code, times=None)
+    for channel in ("C1", "C1", "C2"):
+        hold = make_hold(stage.claims, make_ask(stage.slack, channel=channel), stage.clock)
+        stage.delivery = stage.another(hold)
+        stage.grow(WORDS[:10])
+        stage.delivery.finish(answer_of(WORDS[:10]))
+    assert stage.slack.counts()["start_stream"] == tried_elsewhere
+    stage.clock.forward(3_601)
+    stage.delivery = stage.another(make_hold(stage.claims, make_ask(stage.slack), stage.clock))
+    stage.grow(WORDS[:10])
+    assert stage.slack.counts()["start_stream"] == tried_elsewhere + 1
+
+
+def test_all_workers_together_stay_below_slacks_limits(stage: Stage) -> None:
+    holds = [make_hold(stage.claims, make_ask(stage.slack), stage.clock) for _ in range(30)]
+    deliveries = [stage.another(hold) for hold in holds]
+    for word in WORDS:
+        for delivery in deliveries:
+            delivery.grow(word)
+        stage.clock.forward(0.5)
+    counts = stage.slack.counts()  # of twenty seconds
+    assert counts["start_stream"] <= 10 + 20 / 60 * 18
+    assert counts["append_stream"] <= 8 + 20 / 60 * 90
+    assert counts["update"] <= 5 + 20 / 60 * 45
+    for delivery in deliveries:
+        delivery.finish(answer_of(WORDS))
+    assert all("word39" in text_of(message) for message in stage.slack.own("C1"))
+    assert len(stage.slack.own("C1")) == 30
+
+
+class Unconfirmed:
+    """A Slack whose answer to the beginning of a stream is lost on its way, `after` it was carried out or before."""
+
+    def __init__(self, slack: FakeSlack, *, after: bool) -> None:
+        self._slack = slack
+        self._after = after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._slack, name)
+
+    def start_stream(self, *args: Any, **kwargs: Any) -> str:
+        if self._after:
+            self._slack.start_stream(*args, **kwargs)
+        raise UncertainError("Cut off.", code="unreachable", retryable=True)
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["there", "not there"])
+def test_a_stream_that_slack_did_not_confirm_is_looked_for_at_once(stage: Stage, after: bool) -> None:
+    stage.delivery = stage.another(stage.hold, Unconfirmed(stage.slack, after=after))
+    stage.grow(WORDS)
+    assert stage.delivery.finish(answer_of(WORDS)) == (stage.shown["ts"],)
+    assert text_of(stage.shown).split() == "".join(WORDS).split()
+    assert stage.shown["metadata"]["event_payload"] == {"key": stage.hold.ask.key, "answer": "a1", "part": "1/1"}
+    counts = stage.slack.counts()
+    assert (counts["replies"], counts["stop_stream"], counts["post"]) == (1, after, not after)
+    assert not stage.slack.streaming
+
+
+@pytest.mark.parametrize("why", ["another's", "unreadable"])
+def test_a_stream_that_cannot_be_told_from_anothers_is_left_to_the_recovery(stage: Stage, why: str) -> None:
+    if why == "unreadable":
+        stage.slack.refuse("replies", "ratelimited", retryable=True)
+    else:
+        thread = {"thread_ts": stage.hold.ask.ts, "way": "thread", "user": "U2"}
+        make_hold(stage.claims, make_ask(stage.slack, **thread), stage.clock, "b").note(kind="stream")
+    stage.delivery = stage.another(stage.hold, Unconfirmed(stage.slack, after=True))
+    with pytest.raises(UncertainError):
+        stage.grow(WORDS)
+    assert (stage.hold.kind, stage.hold.shown) == ("stream", "")
+    assert stage.slack.counts()["post"] == 0
+
+
+def test_the_answer_takes_the_place_of_the_sign(stage: Stage) -> None:
+    sign = Posts(stage.hold, stage.slack).begin("placeholder", plain("Looking…"))
+    stage.grow(WORDS)
+    assert stage.delivery.finish(answer_of(WORDS)) == (sign,)
+    assert stage.slack.counts()["start_stream"] == 0
+    assert "word39" in text_of(stage.shown)
+
+
+def test_what_could_not_be_appended_comes_with_the_next(stage: Stage) -> None:
+    stage.slack.refuse("append_stream", "ratelimited", times=3, retryable=True)
+    stage.grow(WORDS)
+    stage.delivery.finish(answer_of(WORDS))
+    assert stage.slack.counts()["update"] == 0
+    assert stage.shown["blocks"][0]["text"].split() == "".join(WORDS).split()
+
+
+def test_where_it_is_not_known_what_was_appended_the_end_puts_it_right(stage: Stage) -> None:
+    appended = 0
+
+    def lose(name: str, arguments: Mapping[str, Any]) -> None:
+        nonlocal appended
+        appended += name == "append_stream"
+        if name == "append_stream" and appended == 2:
+            raise UncertainError("Cut off.", code="unreachable", retryable=True)
+
+    stage.slack.before = lose
+    stage.grow(WORDS)
+    stage.delivery.finish(answer_of(WORDS))
+    assert stage.slack.counts()["update"] == 1
+    assert text_of(stage.shown).split() == "".join(WORDS).split()
+    assert not stage.slack.streaming
+
+
+def test_a_stream_that_slack_ended_is_gone_on_with_by_changes(stage: Stage) -> None:
+    stage.grow(WORDS[:10])
+    stage.slack.streaming.clear()
+    stage.grow(WORDS[10:])
+    assert stage.delivery.finish(answer_of(WORDS)) == (stage.shown["ts"],)
+    assert text_of(stage.shown).split() == "".join(WORDS).split()
+    assert stage.shown["metadata"]["event_payload"]["answer"] == "a1"
+
+
+def test_a_stream_that_slack_ended_before_its_end_is_put_right(stage: Stage) -> None:
+    stage.grow(WORDS)
+    stage.slack.streaming.clear()
+    stage.delivery.finish(answer_of(WORDS))
+    assert text_of(stage.shown).split() == "".join(WORDS).split()
+    assert stage.slack.counts()["update"] == 1
+
+
+def test_a_message_whose_looks_are_refused_comes_as_plain_text(stage: Stage) -> None:
+    stage.slack.refuse("post", "invalid_blocks")
+    stage.grow(WORDS, seconds=0.0)
+    stage.delivery.finish(answer_of(WORDS))
+    assert "word39" in stage.shown["text"]
+
+
+def test_a_long_answer_goes_on_in_further_messages_that_say_which_part_they_are(stage: Stage) -> None:
+    words = [f"A sentence with the number {number} in it, which is one of many.\n\n" for number in range(500)]
+    stage.grow(words, seconds=0.1)
+    shown = stage.delivery.finish(answer_of(words))
+    messages = stage.slack.own("C1")
+    parts = len(messages)
+    assert parts > 1
+    assert shown == tuple(message["ts"] for message in messages)
+    assert [message["metadata"]["event_payload"]["part"] for message in messages] == [
+        f"{number}/{parts}" for number in range(1, parts + 1)
+    ]
+    assert {message["thread_ts"] for message in messages} == {stage.hold.ask.ts}
+    assert "number 499 " in text_of(messages[-1])
+
+
+def test_a_command_is_answered_at_the_end_and_to_the_asker_alone(records: Records) -> None:
+    stage = Stage(records, way="command")
+    stage.grow(WORDS)
+    assert stage.slack.calls == []
+    assert stage.delivery.finish(answer_of(WORDS)) == ()
+    assert stage.slack.own("C1") == []
+    [whisper] = stage.slack.ephemerals
+    assert (whisper["channel"], whisper["user"]) == ("C1", "U1")
+    assert "word39" in text_of(whisper)
+
+
+def test_a_command_from_where_the_bot_is_not_is_answered_in_a_direct_message(records: Records) -> None:
+    stage = Stage(records, way="command")
+    stage.slack.refuse("post_ephemeral", "not_in_channel")
+    stage.slack.add_channel("U1", members=("U1",))
+    stage.delivery.finish(answer_of(WORDS))
+    [message] = stage.slack.own("U1")
+    assert "word39" in text_of(message)
+
+
+def test_a_message_that_was_deleted_meanwhile_is_not_posted_again(stage: Stage) -> None:
+    stage.slack.refuse("start_stream", "missing_scope")
+    stage.grow(WORDS[:20])
+    stage.slack.delete("C1", stage.shown["ts"])
+    with pytest.raises(SlackError) as refused:
+        stage.grow(WORDS[20:])
+        stage.delivery.finish(answer_of(WORDS))
+    assert refused.value.code == "message_not_found"
+    assert stage.slack.own("C1") == []
+
+
+@pytest.mark.parametrize("refused", [("start_stream", "missing_scope"), ()])
+def test_an_apology_stands_below_what_was_shown(stage: Stage, refused: tuple[str, ...]) -> None:
+    if refused:
+        stage.slack.refuse(*refused)
+    stage.grow(WORDS[:20])
+    stage.delivery.apologize(phrases.MODEL_FAILED)
+    assert "word3" in text_of(stage.shown)
+    assert phrases.MODEL_FAILED in text_of(stage.shown)
+    assert stage.shown["metadata"]["event_payload"] == {"key": stage.hold.ask.key, "closed": "failed"}
+    assert not stage.slack.streaming
+
+
+def test_an_apology_takes_the_place_of_the_sign(stage: Stage) -> None:
+    Posts(stage.hold, stage.slack).begin("placeholder", plain("Looking…"))
+    stage.delivery.apologize(phrases.TRY_AGAIN)
+    assert phrases.TRY_AGAIN in text_of(stage.shown)
+    assert "Looking" not in text_of(stage.shown)
+
+
+def test_whoever_lost_the_question_says_no_more(stage: Stage) -> None:
+    stage.grow(WORDS[:10])
+    calls = len(stage.slack.calls)
+    stage.clock.forward(31)
+    assert stage.claims.take(stage.hold.ask.key, "b", 30)
+    with pytest.raises(ClaimLost):
+        stage.grow(WORDS[10:])
+    with pytest.raises(ClaimLost):
+        stage.delivery.finish(answer_of(WORDS))
+    assert len(stage.slack.calls) == calls
+
+
+def test_a_lease_that_nobody_took_over_goes_on(stage: Stage) -> None:
+    stage.grow(WORDS[:10])
+    stage.clock.forward(31)
+    stage.grow(WORDS[10:])
+    stage.delivery.finish(answer_of(WORDS))
+    assert "word39" in text_of(stage.shown)
+
+
+def test_nothing_is_posted_that_could_not_be_noted(stage: Stage, records: Records) -> None:
+    with records.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE lore_claims RENAME TO elsewhere"))
+    with pytest.raises(RecordsError):
+        stage.delivery.finish(answer_of(WORDS))
+    assert stage.slack.calls == []
