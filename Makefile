@@ -7,7 +7,7 @@ export UV_PYTHON := $(BIN)/python
 # Where this is set, Airflow is compiled anew in every process, which takes longer than what it then does.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check up bench lock install sphinx clean
+.PHONY: demo test test-slow check up bench lock install sphinx clean
 
 install: $(VENV)/.installed
 
@@ -33,7 +33,10 @@ demo: install
 	@$(BIN)/python -m examples.demo
 
 test: install sphinx
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+
+test-slow: install sphinx
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 check: install
 	@$(BIN)/ruff check .
