@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lore.markdown import code_blocks
 from lore.query.content_words import content_words
 from lore.query.verify.visible_text import visible, web_address
 from lore.types import Citation, Hit
@@ -15,7 +16,6 @@ __all__ = ["cite", "excerpt"]
 QUOTE_CHARACTERS = 300
 """Longest quote of a citation."""
 _CODE_ALLOWANCE = 2  # a code block may be this many times longer than the limit, because half of one is of no use
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?。！？][\"')\]]*(?=\s)|(?=\n)|\Z)|\n", re.MULTILINE)
 
 
@@ -69,10 +69,8 @@ def excerpt(text: str, question: str, limit: int) -> str:
 
 def _opened(text: str) -> str:
     """The last piece of a code block that was cut ends with the closing fence only: give it the opening one."""
-    fences = list(_FENCE.finditer(text))
-    if len(fences) % 2 and fences[-1].end() == len(text):
-        return f"{fences[-1][1]}\n{text}"
-    return text
+    last = next(reversed(list(code_blocks(text))), None)
+    return f"{last.fence}\n{text}" if last and text[last.start :].strip() == last.fence else text
 
 
 def _best_unit(text: str, claim: str) -> str:
@@ -109,13 +107,10 @@ def _best_window(units: Sequence[_Unit], wanted: set[str], limit: int) -> tuple[
 
 def _units(text: str) -> Iterator[_Unit]:
     position = 0
-    while fence := _FENCE.search(text, position):
-        yield from _sentences(text, position, fence.start())
-        closing = re.compile(rf"^[ \t]*{fence[1][0]}{{{len(fence[1])},}}[ \t]*$", re.MULTILINE).search(
-            text, fence.end()
-        )
-        position = closing.end() if closing else len(text)
-        yield _Unit(fence.start(), position, frozenset(content_words(text[fence.start() : position])), is_code=True)
+    for block in code_blocks(text):
+        yield from _sentences(text, position, block.start)
+        position = block.end
+        yield _Unit(block.start, block.end, frozenset(content_words(text[block.start : block.end])), is_code=True)
     yield from _sentences(text, position, len(text))
 
 
@@ -125,6 +120,6 @@ def _sentences(text: str, start: int, end: int) -> Iterator[_Unit]:
 
 
 def _cut_code(block: str, limit: int) -> str:
-    fence = _FENCE.match(block)
+    opened = next(code_blocks(block), None)
     cut = block[:limit].rpartition("\n")[0]
-    return f"{cut}\n…\n{fence[1]}" if fence and cut else block[:limit]
+    return f"{cut}\n…\n{opened.fence}" if opened and cut else block[:limit]

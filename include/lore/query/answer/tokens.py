@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from itertools import accumulate, takewhile
 
+from lore.markdown import code_blocks
+
 __all__ = ["context_window", "estimate_tokens", "shorten"]
 
 CHARACTERS_PER_TOKEN = 3.5
@@ -32,7 +34,6 @@ OLLAMA_WINDOW = 16_384
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _SENTENCE_END = re.compile(r"[.!?:;][\"')\]*_`]*(?=\s)|[。！？]|\n")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 
 
 def context_window(model: str, configured: int | None = None) -> int:
@@ -65,8 +66,8 @@ def shorten(text: str, tokens: int) -> str:
     if not ends or ends[-1] < limit // 2:
         ends = [cut.rfind(" ")] if " " in cut else [limit]
     cut = cut[: ends[-1]].rstrip()
-    fences = _FENCE.findall(cut)
-    return f"{cut}\n…\n{fences[-1]}" if len(fences) % 2 else f"{cut} …"
+    last = next(reversed(list(code_blocks(cut))), None)
+    return f"{cut}\n…\n{last.fence}" if last and not last.closed and last.end == len(cut) else f"{cut} …"
 
 
 def _characters(text: str, tokens: int) -> int:
