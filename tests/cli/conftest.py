@@ -83,8 +83,8 @@ def indexed(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Lore:
     folder = tmp_path_factory.mktemp("indexed")
     write_knowledge(folder)
 
-    def run(*arguments: str, **settings: str) -> Result:
-        result = CliRunner().invoke(app, list(arguments), env=environment(folder, cache) | settings)
+    def run(*arguments: str, stdin: str | None = None, **settings: str) -> Result:
+        result = CliRunner().invoke(app, list(arguments), input=stdin, env=environment(folder, cache) | settings)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

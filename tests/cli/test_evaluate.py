@@ -47,6 +47,13 @@ class TestEvaluate:
         assert "last run" in second.stdout
         assert len(list(Path(".lore/evaluations").glob("*/evaluation.json"))) == 2
 
+    def test_failing_questions_are_named(self, indexed: Lore, questions: str) -> None:
+        with Path(questions).open("a", encoding="utf-8") as file:
+            file.write('- question: Which invoices does the backup restore?\n  pages: ["handbook:keys.md"]\n')
+        shown = indexed("evaluate", questions).stdout
+        assert "Failed: 1 of 4" in shown
+        assert "  q4: Which invoices does the backup restore? (cites no right page)" in shown
+
     def test_json_alone_goes_to_stdout(self, indexed: Lore, questions: str) -> None:
         result = indexed("evaluate", questions, "--limit", "1", "--save", "runs", "--json")
         values = json.loads(result.stdout)
@@ -59,6 +66,7 @@ class TestEvaluate:
         assert fine.exit_code == 0, fine.output
         low = indexed("evaluate", questions, "--fail-below", "citation_precision=1", "--fail-below", "correctness=0")
         assert low.exit_code == 1
+        assert indexed("evaluate", questions, "--fail-below", "nDCG@10=0.5").exit_code == 0, "the title in the table"
         assert "correctness was not measured" in low.stderr
         assert "Saved:" in low.stderr
 

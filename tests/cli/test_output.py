@@ -6,7 +6,7 @@ import time
 
 import pytest
 from lore.cli.ask import MarkdownPrinter
-from lore.cli.output import clean, print_rich, print_text
+from lore.cli.output import clean, print_markdown, print_rich, print_text
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,15 @@ def test_an_answer_is_printed_block_by_block_to_the_letter(capsys: pytest.Captur
         "- two\n\n",
         "Last.\n\n",
     ]
+
+
+def test_markdown_on_a_terminal_is_flush_left_and_quotes_keep_the_color(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    print_markdown("# Ports\n\n> The port is 8080.")
+    shown = capsys.readouterr().out
+    assert "\x1b[35m" not in shown, "no magenta"
+    assert clean(shown).splitlines()[0].startswith("Ports")

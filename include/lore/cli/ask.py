@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from lore.cli.common import answer_json, hit_json, open_index
-from lore.cli.output import clean, is_terminal, message, one_line, print_json, print_rich, print_text
+from lore.cli.output import is_terminal, message, one_line, print_json, print_markdown, print_text
 
 if TYPE_CHECKING:
     from lore.protocols import Recorder, Store
@@ -22,16 +24,33 @@ __all__ = ["register"]
 SNIPPET = 300
 
 Words = Annotated[
-    list[str], typer.Argument(metavar="QUESTION", show_default=False, help="The question; quotes are not needed.")
+    list[str],
+    typer.Argument(metavar="QUESTION", show_default=False, help="The question, quoted or not; - reads standard input."),
 ]
 Sources = Annotated[list[str] | None, typer.Option("--source", "-s", help="Only this source; may be repeated.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+class QuestionCommand(TyperCommand):
+    """A command whose arguments are a question, which may itself begin with a dash."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse as usual; explain `--` where a word of the question looks like an option."""
+        given = " ".join(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if name := getattr(error, "option_name", None):  # NoSuchOption, which Typer doesn't export
+                raise typer.BadParameter(
+                    f"No such option: {name}. If it is part of the question: {ctx.command_path} -- {given}"
+                ) from None
+            raise
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command()(search)
-    app.command()(ask)
+    app.command(cls=QuestionCommand)(search)
+    app.command(cls=QuestionCommand)(ask)
 
 
 def search(
@@ -40,7 +59,7 @@ def search(
     source: Sources = None,
     json: Json = False,
 ) -> None:
-    """Find the passages that answer a question best."""
+    """Find the passages that answer a question best, each with its similarity to the question (a cosine, at most 1)."""
     from lore.settings import load_settings
 
     settings = load_settings() if limit is None else load_settings(rerank_limit=limit)
@@ -88,7 +107,7 @@ def _open(
     from lore.types import Question
     from lore.wiring import make_pipeline
 
-    text = " ".join(words).strip()
+    text = (sys.stdin.read() if list(words) == ["-"] else " ".join(words)).strip()
     if not text:
         raise typer.BadParameter("The question is empty.")
     store, embedder = open_index(settings, sources)
@@ -130,10 +149,8 @@ class MarkdownPrinter:
         if not is_terminal():
             print_text(block, end="\n\n")
             return
-        from rich.markdown import Markdown
-
-        print_rich(Markdown(clean(block), code_theme="ansi_dark", hyperlinks=False))
-        print_text("")  # rich sets some blocks apart by blank lines of their own, which print_rich takes off
+        print_markdown(block)
+        print_text("")  # rich sets some blocks apart by blank lines of their own, which print_rich removes
 
 
 def _print_sources(answer: Answer) -> None:
@@ -159,11 +176,15 @@ def _hit_text(number: int, hit: Hit) -> str:
     text = one_line(chunk.text)
     shown = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"
     lines = [
-        f"{number}. {one_line(_path(chunk.title, chunk.headings))}  ({chunk.source_id}, {hit.score:.3f})",
+        f"{number}. {one_line(_path(chunk.title, chunk.headings))}  ({chunk.source_id}{_similarity(hit)})",
         one_line(chunk.url or chunk.document_id),
         shown,
     ]
     return "\n   ".join(line for line in lines if line) + "\n"
+
+
+def _similarity(hit: Hit) -> str:
+    return "" if hit.vector_score is None else f", similarity {hit.vector_score:.2f}"
 
 
 def _path(title: str, headings: Sequence[str]) -> str:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from lore.cli.output import clean, message, print_json, print_rich, print_text, progress, stages
+from lore.cli.output import message, one_line, print_json, print_table, print_text, progress, stages
 from lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lore.evaluation.beir.run import Listener
     from lore.evaluation.live.results import Assessment
-    from lore.evaluation.metrics.retrieval import Evaluation
+    from lore.evaluation.metrics.retrieval import StageScore
     from lore.settings import Settings
 
 __all__ = ["register"]
 
 EVALUATIONS = Path(".lore/evaluations")
 SHOWN = 5
-"""How many questions are named that went worse, and better; the page has all."""
+"""Number of questions named that got worse, and better; the page has all."""
+SHOWN_FAILED = 20
+BEIR_HEADINGS = ("stage", "nDCG@10", "Recall@100", "MRR@10", "pages found", "their recall", "ms p50", "ms p95")
 
 
 def register(app: typer.Typer) -> None:
@@ -126,14 +128,19 @@ def _assess(
 
 
 def _floors(given: Sequence[str]) -> dict[str, float]:
-    """Metric → the value that it must not be below. Raises ConfigurationError."""
+    """Return each metric's lowest allowed value; a metric goes by its name or by its title in the table.
+
+    Raises ConfigurationError for an unknown metric or a value that is not from 0 to 1.
+    """
     from lore.evaluation.live.figures import METRICS
 
+    names = {title: metric.name for metric in METRICS.values() for title in (metric.name, metric.title.lower())}
     floors: dict[str, float] = {}
     for text in given:
-        name, _, value = text.partition("=")
-        if name not in METRICS:
-            raise ConfigurationError(f"Unknown metric {name!r}.", remedy=f"Known: {', '.join(METRICS)}.")
+        given_name, _, value = text.partition("=")
+        name = names.get(given_name.strip().lower())
+        if name is None:
+            raise ConfigurationError(f"Unknown metric {given_name!r}.", remedy=f"Known: {', '.join(METRICS)}.")
         try:
             floors[name] = float(value)
         except ValueError:
@@ -168,30 +175,24 @@ def _print(assessment: Assessment) -> None:
         message(note)
     print_text(headline(assessment) + "\n")
     columns = FIGURE_HEADINGS if assessment.changes else FIGURE_HEADINGS[:4]
-    print_rich(_table_of(columns, [row[: len(columns)] for row in figure_rows(assessment)]))
+    print_table(columns, [row[: len(columns)] for row in figure_rows(assessment)], columns[1:])
     print_text("")
-    print_rich(_table_of(TIMING_HEADINGS, list(map(timing_row, assessment.timings))))
+    print_table(TIMING_HEADINGS, list(map(timing_row, assessment.timings)), TIMING_HEADINGS[1:])
     print_text("")
     for sentence in cost_sentences(assessment.costs, len(assessment.results)):
         print_text(sentence)
+    if failed := [result for result in assessment.results if result.failed]:
+        print_text(f"\nFailed: {len(failed):,} of {len(assessment.results):,}")
+        for result in failed[:SHOWN_FAILED]:
+            print_text(f"  {result.id}: {one_line(result.question)[:100]} ({result.outcome})")
+        if len(failed) > SHOWN_FAILED:
+            print_text(f"  … and {len(failed) - SHOWN_FAILED:,} more; evaluation.html has all.")
     if assessment.changes:
         for title, moved in (("Worse", assessment.changes.worse), ("Better", assessment.changes.better)):
             if moved:
                 print_text(f"\n{title}: {len(moved):,}")
             for change in moved[:SHOWN]:
                 print_text(f"  {' '.join(change.question.split())[:100]}: {'; '.join(change.moves)}")
-
-
-def _table_of(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if number == 0 else "right")
-    for row in rows:
-        table.add_row(*map(clean, row))
-    return table
 
 
 def _evaluate_beir(
@@ -231,28 +232,21 @@ def _evaluate_beir(
         message(f"{index_figures.failed} pages could not be converted.")
     if evaluation.missing_pages:
         message(f"{evaluation.missing_pages} relevant pages are not in the corpus and count as not found.")
-    print_rich(_table(evaluation))
+    print_table(BEIR_HEADINGS, list(map(_stage_cells, evaluation.stages)), BEIR_HEADINGS[1:])
 
 
-def _table(evaluation: Evaluation) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table("stage", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("nDCG@10", "Recall@100", "MRR@10", "pages found", "their recall", "ms p50", "ms p95"):
-        table.add_column(heading, justify="right")
-    for score in evaluation.stages:
-        table.add_row(
-            score.stage,
-            f"{score.ndcg_at_10:.3f}",
-            f"{score.recall_at_100:.3f}",
-            f"{score.mrr_at_10:.3f}",
-            f"{score.pages_retrieved:.0f}",
-            f"{score.recall_retrieved:.3f}",
-            f"{score.ms_p50:.1f}",
-            f"{score.ms_p95:.1f}",
-        )
-    return table
+def _stage_cells(score: StageScore) -> list[str]:
+    """The cells below `BEIR_HEADINGS`."""
+    return [
+        score.stage,
+        f"{score.ndcg_at_10:.3f}",
+        f"{score.recall_at_100:.3f}",
+        f"{score.mrr_at_10:.3f}",
+        f"{score.pages_retrieved:.0f}",
+        f"{score.recall_retrieved:.3f}",
+        f"{score.ms_p50:.1f}",
+        f"{score.ms_p95:.1f}",
+    ]
 
 
 @contextmanager

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lore.cli.output import message, print_json, print_rich, print_text, progress
+from lore.cli.output import message, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from lore.evaluation.gate.verdict import Verdict
@@ -38,6 +38,9 @@ SCORES = {
 }
 """How `show` names what the manifest keeps of a judgement, where its own name will not do."""
 
+HEADINGS = ("version", "role", "splitter", "embedder", "documents", "chunks", "behind", "nDCG@10", "made")
+NUMBERS = ("documents", "chunks", "behind", "nDCG@10")
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -62,7 +65,7 @@ def list_versions(json: Json = False) -> None:
     if json:
         print_json({"versions": [standing.to_json() for standing in standings]})
     elif standings:
-        print_rich(_table(standings))
+        print_table(HEADINGS, list(map(_cells, standings)), NUMBERS)
     else:
         message("There is no index yet. Run: lore sync --all")
 
@@ -217,29 +220,20 @@ def _choices(recipe: Recipe) -> str:
     return ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
 
 
-def _table(standings: Sequence[Standing]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table("version", "role", "splitter", "embedder", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("documents", "chunks", "behind", "nDCG@10"):
-        table.add_column(heading, justify="right")
-    table.add_column("made")
-    for standing in standings:
-        version = standing.version
-        score = version.scores.get("ndcg_at_10")
-        table.add_row(
-            str(version.number),
-            standing.role,
-            version.recipe.splitter,
-            version.recipe.embedder,
-            f"{standing.counts.documents:,}",
-            f"{standing.counts.chunks:,}",
-            f"{standing.behind:,}",
-            "" if score is None else f"{score:.3f}",
-            f"{version.created_at:%Y-%m-%d %H:%M}",
-        )
-    return table
+def _cells(standing: Standing) -> list[str]:
+    """The cells below `HEADINGS`."""
+    version, score = standing.version, standing.version.scores.get("ndcg_at_10")
+    return [
+        str(version.number),
+        standing.role,
+        version.recipe.splitter,
+        version.recipe.embedder,
+        f"{standing.counts.documents:,}",
+        f"{standing.counts.chunks:,}",
+        f"{standing.behind:,}",
+        "" if score is None else f"{score:.3f}",
+        f"{version.created_at:%Y-%m-%d %H:%M}",
+    ]
 
 
 def _details(standing: Standing) -> Iterator[tuple[str, str]]:

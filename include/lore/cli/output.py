@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lore.errors import LoreError
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.theme import Theme
 
 __all__ = [
     "clean",
@@ -25,7 +26,9 @@ __all__ = [
     "message",
     "one_line",
     "print_json",
+    "print_markdown",
     "print_rich",
+    "print_table",
     "print_text",
     "progress",
     "show_error",
@@ -71,13 +74,15 @@ def print_json(value: Any) -> None:
     _write(json.dumps(value, indent=2) + "\n")
 
 
-def print_rich(renderable: RenderableType) -> None:
+def print_rich(renderable: RenderableType, theme: Theme | None = None) -> None:
     """Print a rich renderable to stdout, without blank lines around it: styled and fitted on a terminal, plain and
     wide elsewhere.
     """
     from rich.segment import Segment, Segments
 
     console = _console(stderr=False)
+    if theme is not None:
+        console.push_theme(theme)
     # Cleaned once more after rendering: Markdown turns character references into characters.
     rendered = console.render(renderable, console.options)
     segments = (Segment(clean(segment.text), segment.style) for segment in rendered if not segment.control)
@@ -87,6 +92,48 @@ def print_rich(renderable: RenderableType) -> None:
     last = len(lines) - blank[::-1].index(False) if False in blank else 0
     for line in lines[first:last]:
         console.print(Segments([*line, Segment.line()]), end="")
+
+
+def print_markdown(text: str) -> None:
+    """Print Markdown to a terminal: headings flush left, quotations in the terminal's own color behind a bar."""
+    from rich.markdown import Heading, Markdown
+    from rich.text import Text
+    from rich.theme import Theme
+
+    class LeftHeading(Heading):
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            yield Text.styled(self.text.plain, f"markdown.{self.tag}")
+
+    class Plain(Markdown):
+        elements = Markdown.elements | {"heading_open": LeftHeading}
+
+    theme = Theme({"markdown.block_quote": "default", "markdown.h1": "bold", "markdown.h2": "bold"})
+    print_rich(Plain(clean(text), code_theme="ansi_dark", hyperlinks=False), theme)
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str] = ()) -> None:
+    """Print rows as a table; where the terminal is too narrow for it, each row as labelled lines.
+
+    `numbers` names the headings of the columns that are aligned to the right.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in numbers else "left")
+    for row in rows:
+        table.add_row(*map(clean, row))
+    if fits(table):
+        print_rich(table)
+        return
+    width = max(map(len, headings)) + 2
+    for row in rows:
+        first, *others = zip(headings, row, strict=True)
+        print_text(f"{first[0]} {one_line(first[1])}")
+        for heading, cell in others:
+            if cell:
+                print_text(f"  {heading:<{width}}{one_line(cell)}")
 
 
 def fits(renderable: RenderableType) -> bool:

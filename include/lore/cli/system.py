@@ -32,14 +32,21 @@ def doctor(
     for finding in _examine_slack() if slack else _examine():
         findings.append(finding)
         if not json:
-            print_text(f"{MARKS[finding.status]}  {finding.name}: {finding.detail}")
-            if finding.remedy:
-                print_text(f"         → {finding.remedy}")
+            for line in _lines(finding):
+                print_text(line)
     ended_well = all(finding.status != "problem" for finding in findings)
     if json:
         print_json({"ok": ended_well, "checks": [asdict(finding) for finding in findings]})
     if not ended_well:
         raise typer.Exit(1)
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    """The finding for a terminal: each mistake in a line of its own, its remedy below."""
+    first, *others = finding.detail.splitlines() or [""]
+    yield f"{MARKS[finding.status]}  {finding.name}: {first}"
+    yield from (f"         {line}" for line in others)
+    yield from (f"         → {line}" for line in finding.remedy.splitlines())
 
 
 def _examine() -> Iterator[Finding]:

@@ -53,11 +53,14 @@ def check_declarations(folder: Path) -> Finding:
     """Can every declaration be read?"""
     declarations = load_declarations(folder)
     if declarations.broken:
+        many = len(declarations.broken) > 1
         return Finding(
             "declarations",
             "problem",
-            " ".join(error.message for error in declarations.broken),
-            " ".join(error.remedy for error in declarations.broken if error.remedy),
+            "\n".join(
+                f"{error.message} {error.remedy}".rstrip() if many else error.message for error in declarations.broken
+            ),
+            "" if many else declarations.broken[0].remedy,
         )
     if not declarations.valid:
         return Finding("declarations", "warning", f"none in {folder}", "Declare a source; README.md shows how.")

@@ -196,22 +196,11 @@ def _question(result: QuestionResult) -> str:
     if result.judge_failure:
         facts.append(("the judge failed", result.judge_failure))
     return details(
-        f"{_state(result)} · {result.question}",
+        f"{result.outcome} · {result.question}",
         table(("", ""), [list(fact) for fact in facts], text_columns=2),
         block(result.answer),
         *(paragraph(note, soft=True) for note in result.notes),
     )
-
-
-def _state(result: QuestionResult) -> str:
-    """How it went, in a word or two."""
-    if result.unanswerable:
-        return "answered, though nothing answers it" if result.found else "rightly not answered"
-    if result.verdict:
-        return result.verdict
-    if not result.found:
-        return "not answered"
-    return "cites a right page" if result.citation_precision else "cites no right page"
 
 
 def _counted(number: int, noun: str) -> str:

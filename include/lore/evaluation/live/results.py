@@ -22,6 +22,8 @@ __all__ = [
 ]
 
 VerdictName: TypeAlias = Literal["correct", "partly", "wrong", "no answer"]
+RIGHTLY_NOT_ANSWERED = "rightly not answered"
+CITES_A_RIGHT_PAGE = "cites a right page"
 CREDIT: Mapping[VerdictName, float] = {"correct": 1.0, "partly": 0.5, "wrong": 0.0, "no answer": 0.0}
 
 
@@ -99,6 +101,22 @@ class QuestionResult:
     def correctness(self) -> float | None:
         """1 for a correct answer, 0.5 for one that is partly so, else 0; None where none was judged."""
         return None if self.verdict is None else CREDIT[self.verdict]
+
+    @property
+    def outcome(self) -> str:
+        """The result in a few words: the verdict where there is one, else whether it was answered from a right page."""
+        if self.unanswerable:
+            return "answered, though nothing answers it" if self.found else RIGHTLY_NOT_ANSWERED
+        if self.verdict:
+            return self.verdict
+        if not self.found:
+            return "not answered"
+        return CITES_A_RIGHT_PAGE if self.citation_precision else "cites no right page"
+
+    @property
+    def failed(self) -> bool:
+        """True unless the answer is correct, cites a right page unjudged, or rightly says that there is none."""
+        return self.outcome not in ("correct", CITES_A_RIGHT_PAGE, RIGHTLY_NOT_ANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
