@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -158,3 +159,9 @@ def test_what_waits_to_be_kept_when_it_stops_is_left_to_another_process(house: H
     house.porch.refuse()
     house.gate.set()
     assert house.names().count("command") == 2  # two threads had begun
+
+
+def test_bolt_silences_itself_and_not_the_bot(house: House) -> None:
+    assert house.sent(EVENTS["mention"][0]).status == 200
+    assert logging.getLogger("lore.slackbot").isEnabledFor(logging.INFO) == logging.root.isEnabledFor(logging.INFO)
+    assert logging.getLogger("lore.slackbot").isEnabledFor(logging.ERROR)

@@ -121,7 +121,7 @@ def make_app(doors: Doors, porch: Porch, identity: Identity, *, signing_secret: 
         enterprise_id=None, team_id=identity.team, bot_user_id=identity.user, bot_id=identity.bot, bot_token=""
     )
     app = App(
-        name="lore",
+        name="bolt",  # Bolt gives the logger of this name the level of `logger`: never name a package here
         logger=logging.Logger("lore.slackbot.bolt", level=logging.CRITICAL + 1),  # its lines hold whole bodies
         client=WebClient(),  # never called: what the bot says to Slack goes through words.Slack
         authorize=lambda: us,
