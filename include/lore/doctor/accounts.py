@@ -17,7 +17,7 @@ from lore.errors import LoreError
 from lore.settings import Settings
 
 if TYPE_CHECKING:
-    from lore.sources.github.probe import Need
+    from lore.sources.github.api.probe import Need
 
 GitHubDeclaration: TypeAlias = GitHubRepoDeclaration | GitHubIssuesDeclaration
 
@@ -47,8 +47,8 @@ def examine_accounts(settings: Settings) -> Iterator[Finding]:
 
 def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] = ()) -> Finding:
     """Does GitHub take the token or the App, and may it read what is declared? The declarations are of one server."""
-    from lore.sources.github.http import GitHubAccess
-    from lore.sources.github.probe import probe_github
+    from lore.sources.github.api.client import GitHubAccess
+    from lore.sources.github.api.probe import probe_github
     from lore.sources.retries import Retries
     from lore.wiring.secrets import secret
     from lore.wiring.sources import make_github_access
@@ -99,7 +99,7 @@ def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) ->
 
 
 def _need(declaration: GitHubDeclaration) -> Need:
-    from lore.sources.github.probe import Need
+    from lore.sources.github.api.probe import Need
 
     if isinstance(declaration, GitHubRepoDeclaration):
         return Need(declaration.repository, ("contents",))

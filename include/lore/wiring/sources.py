@@ -21,7 +21,7 @@ from lore.settings import Settings
 from lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
-    from lore.sources.github.http import GitHubAccess
+    from lore.sources.github.api.client import GitHubAccess
     from lore.sources.slack.api import SlackConnection
 
 __all__ = ["make_github_access", "make_slack_connection", "make_source"]
@@ -48,11 +48,11 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
                 max_retries=settings.max_retries,
             )
         case GitHubIssuesDeclaration():
-            from lore.sources.github.issues import GitHubIssuesSource
+            from lore.sources.github.issues.source import GitHubIssuesSource
 
             return GitHubIssuesSource(declaration, make_github_access(declaration, settings))
         case GitHubRepoDeclaration():
-            from lore.sources.github.repo import GitHubRepoSource
+            from lore.sources.github.repo.source import GitHubRepoSource
 
             return GitHubRepoSource(declaration, make_github_access(declaration, settings))
         case SiteDeclaration():
@@ -105,7 +105,7 @@ def make_github_access(
     declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings
 ) -> GitHubAccess:
     """How to reach the repository: as a GitHub App where one is set, else with the token, else anonymously."""
-    from lore.sources.github.app import github_access
+    from lore.sources.github.api.app import github_access
 
     return github_access(
         base_url=declaration.base_url or settings.github_base_url,

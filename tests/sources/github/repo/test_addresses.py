@@ -9,15 +9,15 @@ from urllib.parse import unquote
 import pytest
 from lore.declarations import GitHubRepoDeclaration
 from lore.protocols import Rereadable
-from lore.sources.github.archive import Archive
-from lore.sources.github.files import RepositoryFiles
-from lore.sources.github.listing import RepositoryState, SeenFile, digest_of
+from lore.sources.github.repo.archive import Archive
+from lore.sources.github.repo.files import RepositoryFiles
+from lore.sources.github.repo.state import RepositoryState, SeenFile, digest_of
 from lore.types import Cursor, Document
 
 from tests.contracts.source import last_cursor
 from tests.servers.github import GitHubServer
 from tests.servers.github_tarball import ArchiveServer, tarball
-from tests.sources.github.test_repo import METHODS, source_of
+from tests.sources.github.repo.test_repo import METHODS, source_of
 
 APP = f"import os\n\nclass App:\n{METHODS}\n\ndef main():\n    App()\n"
 FILES = {

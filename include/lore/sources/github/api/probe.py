@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lore.errors import SourceError
-from lore.sources.github.app import AppToken
-from lore.sources.github.http import GitHubAccess, GitHubClient
+from lore.sources.github.api.app import AppToken
+from lore.sources.github.api.client import GitHubAccess, GitHubClient
 from lore.sources.http import HttpError
 from lore.sources.payload import as_mapping, as_text
 

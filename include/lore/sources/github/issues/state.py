@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
-from lore.sources.github.feed import FeedState, stamp
-from lore.sources.github.listing import pack, unpack
+from lore.sources.github.issues.feed import FeedState, stamp
+from lore.sources.github.repo.state import pack, unpack
 from lore.sources.payload import as_text
 from lore.sources.posts import from_iso
 from lore.types import Cursor

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from lore.sources.github.answers import GitHubReply, page_number
-from lore.sources.github.feed import MAX_PAGES, PER_PAGE, endless
-from lore.sources.github.http import GitHubClient
-from lore.sources.github.text import as_list
+from lore.sources.github.api.client import GitHubClient
+from lore.sources.github.api.replies import GitHubReply, page_number
+from lore.sources.github.issues.feed import MAX_PAGES, PER_PAGE, endless
+from lore.sources.github.issues.text import as_list
 from lore.sources.payload import Payload, as_text
 
 __all__ = ["Comments", "number_at_end", "whole_list"]

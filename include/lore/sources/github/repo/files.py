@@ -13,10 +13,10 @@ from lore.convert import FORMATS, format_of, resolve_includes
 from lore.convert.formats import CODE_PREFIX
 from lore.declarations import GitHubRepoDeclaration
 from lore.errors import SourceError
-from lore.sources.github.archive import Archive
-from lore.sources.github.code import Unit, file_units
-from lore.sources.github.links import RepositoryLinks, encode_path
-from lore.sources.github.listing import SeenFile, digest_of
+from lore.sources.github.repo.archive import Archive
+from lore.sources.github.repo.code import Unit, file_units
+from lore.sources.github.repo.links import RepositoryLinks, encode_path
+from lore.sources.github.repo.state import SeenFile, digest_of
 from lore.sources.globs import PathFilter
 from lore.types import Document, Failure
 

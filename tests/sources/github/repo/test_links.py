@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lore.sources.github.links import RepositoryLinks
+from lore.sources.github.repo.links import RepositoryLinks
 
 FILES = [
     "README.md",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lore.declarations import GitHubIssuesDeclaration
-from lore.sources.github.text import Part, comment_part, is_bot, page
+from lore.sources.github.issues.text import Part, comment_part, is_bot, page
 from lore.sources.payload import Payload, as_text
 from lore.types import Document
 

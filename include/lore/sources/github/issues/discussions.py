@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lore.declarations import GitHubIssuesDeclaration
-from lore.sources.github.answers import GitHubError
-from lore.sources.github.discussion_text import as_item, discussion_document
-from lore.sources.github.feed import MAX_PAGES, OVERLAP, FeedState, endless
-from lore.sources.github.http import GitHubClient
-from lore.sources.github.pages import Found, wanted
-from lore.sources.github.state import Numbers
-from lore.sources.github.text import issue_number
+from lore.sources.github.api.client import GitHubClient
+from lore.sources.github.api.replies import GitHubError
+from lore.sources.github.issues.discussion_text import as_item, discussion_document
+from lore.sources.github.issues.documents import Found, wanted
+from lore.sources.github.issues.feed import MAX_PAGES, OVERLAP, FeedState, endless
+from lore.sources.github.issues.state import Numbers
+from lore.sources.github.issues.text import issue_number
 from lore.sources.payload import Payload, as_mappings
 from lore.sources.posts import from_iso
 

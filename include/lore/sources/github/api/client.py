@@ -13,8 +13,8 @@ import httpx
 from lore.errors import ConfigurationError, SourceError
 from lore.sources.addresses import bare
 from lore.sources.bodies import broken_off, in_time, read_body
-from lore.sources.github.answers import GitHubReply, Judge, page_number
-from lore.sources.github.hosts import Hosts
+from lore.sources.github.api.hosts import Hosts
+from lore.sources.github.api.replies import GitHubReply, Judge, page_number
 from lore.sources.retries import Again, Retries
 
 __all__ = ["GitHubAccess", "GitHubClient"]

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from lore.errors import SourceError
-from lore.sources.github.answers import GitHubReply
-from lore.sources.github.http import GitHubClient
-from lore.sources.github.text import as_list
+from lore.sources.github.api.client import GitHubClient
+from lore.sources.github.api.replies import GitHubReply
+from lore.sources.github.issues.text import as_list
 from lore.sources.payload import Payload, as_text
 from lore.sources.posts import from_iso
 

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 
 from lore.declarations import GitHubIssuesDeclaration
 from lore.errors import SourceError
-from lore.sources.github.answers import page_number
-from lore.sources.github.discussions import Discussions
-from lore.sources.github.feed import OVERLAP, PER_PAGE, Feed, FeedState, Page
-from lore.sources.github.http import GitHubClient
-from lore.sources.github.pages import Found, IssuePages, wanted
-from lore.sources.github.state import IssuesState, Numbers
-from lore.sources.github.text import issue_number
+from lore.sources.github.api.client import GitHubClient
+from lore.sources.github.api.replies import page_number
+from lore.sources.github.issues.discussions import Discussions
+from lore.sources.github.issues.documents import Found, IssuePages, wanted
+from lore.sources.github.issues.feed import OVERLAP, PER_PAGE, Feed, FeedState, Page
+from lore.sources.github.issues.state import IssuesState, Numbers
+from lore.sources.github.issues.text import issue_number
 from lore.sources.payload import Payload, as_text
 from lore.sources.posts import from_iso
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lore.declarations import GitHubIssuesDeclaration
-from lore.sources.github.answers import GitHubError
-from lore.sources.github.comments import Comments, number_at_end, whole_list
-from lore.sources.github.feed import PER_PAGE
-from lore.sources.github.http import GitHubClient
-from lore.sources.github.reviews import review_facts, review_parts
-from lore.sources.github.state import IssuesState
-from lore.sources.github.text import is_bot, is_pull_request, issue_document, issue_number, label_names
+from lore.sources.github.api.client import GitHubClient
+from lore.sources.github.api.replies import GitHubError
+from lore.sources.github.issues.comments import Comments, number_at_end, whole_list
+from lore.sources.github.issues.feed import PER_PAGE
+from lore.sources.github.issues.reviews import review_facts, review_parts
+from lore.sources.github.issues.state import IssuesState
+from lore.sources.github.issues.text import is_bot, is_pull_request, issue_document, issue_number, label_names
 from lore.sources.payload import Payload, as_text
 from lore.sources.posts import from_iso
 from lore.types import Document, Failure

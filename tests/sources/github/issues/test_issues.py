@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from lore.declarations import GitHubIssuesDeclaration
 from lore.errors import SourceError
-from lore.sources.github.http import GitHubAccess
-from lore.sources.github.issues import GitHubIssuesSource
+from lore.sources.github.api.client import GitHubAccess
+from lore.sources.github.issues.source import GitHubIssuesSource
 from lore.sources.http import HttpError
 from lore.sources.retries import Retries
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lore.sources.github.code import GRAMMARS, LONG, file_units
+from lore.sources.github.repo.code import GRAMMARS, LONG, file_units
 
 SOURCES = {
     "python": (

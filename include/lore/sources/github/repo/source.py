@@ -8,11 +8,11 @@ from urllib.parse import quote
 from lore.declarations import GitHubRepoDeclaration
 from lore.errors import SourceError
 from lore.sources.cursors import selection_of
-from lore.sources.github.archive import Archive
-from lore.sources.github.code import UNITS_VERSION
-from lore.sources.github.files import RepositoryFiles
-from lore.sources.github.http import GitHubAccess, GitHubClient
-from lore.sources.github.listing import COMMIT, RepositoryState, SeenFile
+from lore.sources.github.api.client import GitHubAccess, GitHubClient
+from lore.sources.github.repo.archive import Archive
+from lore.sources.github.repo.code import UNITS_VERSION
+from lore.sources.github.repo.files import RepositoryFiles
+from lore.sources.github.repo.state import COMMIT, RepositoryState, SeenFile
 from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["GitHubRepoSource"]

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from lore.errors import ConfigurationError, MissingPackageError, SourceError
-from lore.sources.github.answers import GitHubError, GitHubReply
-from lore.sources.github.http import GitHubAccess
+from lore.sources.github.api.client import GitHubAccess
+from lore.sources.github.api.replies import GitHubError, GitHubReply
 from lore.sources.payload import as_mapping, as_text
 from lore.sources.retries import Retries
 

@@ -9,10 +9,10 @@ import pytest
 from lore.declarations import GitHubIssuesDeclaration
 from lore.errors import ConfigurationError, SourceError
 from lore.settings import Settings
-from lore.sources.github.answers import GitHubError
-from lore.sources.github.app import AppToken, github_access
-from lore.sources.github.hosts import Hosts
-from lore.sources.github.http import GitHubAccess
+from lore.sources.github.api.app import AppToken, github_access
+from lore.sources.github.api.client import GitHubAccess
+from lore.sources.github.api.hosts import Hosts
+from lore.sources.github.api.replies import GitHubError
 from lore.sources.retries import Retries
 from lore.wiring import make_source
 

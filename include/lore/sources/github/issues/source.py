@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from lore.declarations import GitHubIssuesDeclaration
 from lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
-from lore.sources.github.http import GitHubAccess, GitHubClient
-from lore.sources.github.run import IssuesRun
-from lore.sources.github.state import IssuesState
+from lore.sources.github.api.client import GitHubAccess, GitHubClient
+from lore.sources.github.issues.reader import IssuesRun
+from lore.sources.github.issues.state import IssuesState
 from lore.types import Batch, Cursor
 
 __all__ = ["GitHubIssuesSource"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lore.convert.fences import fenced
-from lore.sources.github.text import Part, body_of, by_whom, created, login
+from lore.sources.github.issues.text import Part, body_of, by_whom, created, login
 from lore.sources.payload import Payload, as_text
 
 __all__ = ["review_facts", "review_parts"]

@@ -9,8 +9,8 @@ import pytest
 from lore.convert import convert
 from lore.declarations import GitHubRepoDeclaration
 from lore.errors import SourceError
-from lore.sources.github.http import GitHubAccess
-from lore.sources.github.repo import GitHubRepoSource
+from lore.sources.github.api.client import GitHubAccess
+from lore.sources.github.repo.source import GitHubRepoSource
 from lore.sources.http import HttpError
 from lore.sources.retries import Retries
 

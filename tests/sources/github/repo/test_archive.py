@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import pytest
 from lore.errors import SourceError
-from lore.sources.github.archive import Archive, CutArchiveError
+from lore.sources.github.repo.archive import Archive, CutArchiveError
 
 from tests.servers.github_tarball import tarball
 

@@ -1,0 +1,1 @@
+"""GitHub's API: calls, replies, and authorization as a GitHub App."""

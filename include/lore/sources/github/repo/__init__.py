@@ -1,0 +1,1 @@
+"""Files and code of a repository, read from one archive."""
