@@ -16,7 +16,7 @@ from tests.sources.github.issues.test_issues import issue
 SECRET = "ghp_very-secret"
 ISSUES = "kind: github_issues\nrepository: octo/demo\ninclude_discussions: true\n"
 REPO = "kind: github_repo\nrepository: octo/demo\n"
-REFUSED = b'{"message": "Resource not accessible by personal access token"}'
+REFUSAL_STATUSES = b'{"message": "Resource not accessible by personal access token"}'
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_token_is_named_with_its_limit(tmp_path, github):
 )
 @pytest.mark.parametrize("status", [403, 404])
 def test_what_the_token_may_not_read_is_named(tmp_path, github, match, permission, status):
-    github.faults = [Fault(match, status, body=REFUSED)]
+    github.faults = [Fault(match, status, body=REFUSAL_STATUSES)]
     found = of_github(declared(tmp_path, ISSUES, REPO), github)
     assert found.status == "problem"
     assert f"it may not read octo/demo ({permission})" in found.detail
@@ -80,7 +80,7 @@ def test_issues_that_are_switched_off_and_an_empty_repository_are_no_lack(tmp_pa
 
 
 def test_a_server_without_limits_and_a_token_that_is_nobodys(tmp_path, github):
-    github.faults = [Fault("/rate_limit", 404), Fault("/user", 403, body=REFUSED)]
+    github.faults = [Fault("/rate_limit", 404), Fault("/user", 403, body=REFUSAL_STATUSES)]
     found = of_github(tmp_path, github)
     assert (found.status, found.detail) == ("ok", f"an installation's token, {github.base_url}, no rate limit")
 

@@ -9,7 +9,7 @@ from lore.declarations import load_declaration
 from lore.errors import ConfigurationError, DeclarationError
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.settings import Settings, load_settings
-from lore.sources.cursors import UNSELECTIVE
+from lore.sources.cursors import NON_SELECTING_KEYS
 from lore.wiring.strategies import make_splitters, make_strategy, make_summarizer
 
 from tests.fakes import make_document
@@ -34,7 +34,7 @@ def test_a_source_is_basic_unless_it_says_otherwise(tmp_path: Path) -> None:
 
 
 def test_a_strategy_does_not_choose_what_is_read() -> None:
-    assert "strategy" in UNSELECTIVE
+    assert "strategy" in NON_SELECTING_KEYS
 
 
 def test_plain_passages_need_no_model(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from lore.sources.bodies import broken_off, in_time, read_body
+from lore.sources.bodies import read_body, retry_for_error, until_deadline
 
 FAR, PAST = time.monotonic() + 3_600, time.monotonic() - 1
 
@@ -37,7 +37,7 @@ def test_what_comes_too_late_is_as_if_it_had_not_come():
     with pytest.raises(httpx.ReadTimeout):
         read_body(answer(b"ab"), most=9, deadline=PAST)
     with pytest.raises(httpx.TimeoutException):
-        list(in_time(iter([b"ab"]), PAST))
+        list(until_deadline(iter([b"ab"]), PAST))
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_what_comes_too_late_is_as_if_it_had_not_come():
     ],
 )
 def test_why_an_answer_broke_off_is_said(error: httpx.HTTPError, said: str):
-    assert (broken_off(error, 2.5).reason, broken_off(error, 2.5).seconds) == (said, None)
+    assert (retry_for_error(error, 2.5).reason, retry_for_error(error, 2.5).seconds) == (said, None)

@@ -11,7 +11,7 @@ from lore.errors import SourceError
 from lore.settings import load_settings
 from lore.sources.discourse.source import DiscourseSource
 from lore.sources.http import Secrets
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 from lore.wiring import make_source
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
@@ -60,7 +60,7 @@ def source_of(server, key=None, max_retries=1, waits=None, now=NOW, timeout=5.0,
         DiscourseDeclaration(id="forum", url=server.base_url, **options),
         secrets=Secrets(headers={"Api-Key": key, "Api-Username": "lore"}) if key else None,
         timeout=timeout,
-        retries=Retries(max_retries, sleep=(waits if waits is not None else []).append, now=lambda: now),
+        retries=RetryPolicy(max_retries, sleep=(waits if waits is not None else []).append, now=lambda: now),
     )
 
 

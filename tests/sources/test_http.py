@@ -8,7 +8,7 @@ import time
 import pytest
 from lore.errors import ConfigurationError, SourceError
 from lore.sources.http import HttpError, JsonApi, Secrets
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 
 from tests.servers.github import Fault, GitHubServer, rate_limited, too_many_requests
 
@@ -24,7 +24,7 @@ def waits():
 @pytest.fixture
 def get(waits):
     def get(github, path=PATH, *, token="", max_retries=3, **options):
-        retries = Retries(max_retries, sleep=waits.append, now=lambda: NOW)
+        retries = RetryPolicy(max_retries, sleep=waits.append, now=lambda: NOW)
         secrets = Secrets({"Authorization": f"Bearer {token}"} if token else {})
         with JsonApi(github.base_url, secrets=secrets, retries=retries, **({"timeout": 5.0} | options)) as api:
             return api.get(path)

@@ -13,7 +13,7 @@ from lore.errors import ConfigurationError, DeclarationError, SourceError
 from lore.settings import load_settings
 from lore.sources.http import Secrets, secrets_for
 from lore.sources.json_api.source import JsonApiSource
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 from lore.wiring import make_source
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
@@ -51,7 +51,7 @@ def source_of(server, secrets=None, max_retries=1, waits=None, timeout=5.0, **op
         declared(server.base_url, **options),
         secrets=secrets,
         timeout=timeout,
-        retries=Retries(max_retries, sleep=(waits if waits is not None else []).append),
+        retries=RetryPolicy(max_retries, sleep=(waits if waits is not None else []).append),
     )
 
 

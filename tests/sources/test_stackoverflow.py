@@ -12,7 +12,7 @@ import pytest
 from lore.declarations import StackOverflowDeclaration
 from lore.errors import ConfigurationError, SourceError
 from lore.settings import load_settings
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 from lore.sources.stackoverflow.api import StackExchangeAccess
 from lore.sources.stackoverflow.dump import StackOverflowDumpSource
 from lore.sources.stackoverflow.source import StackOverflowSource
@@ -60,7 +60,7 @@ def declared(**options: object) -> StackOverflowDeclaration:
 
 
 def source_of(server, key=None, max_retries=1, waits=None, now=NOW, timeout=5.0, **options) -> StackOverflowSource:
-    retries = Retries(max_retries, sleep=(waits if waits is not None else []).append, now=lambda: float(now))
+    retries = RetryPolicy(max_retries, sleep=(waits if waits is not None else []).append, now=lambda: float(now))
     access = StackExchangeAccess(server.base_url, key=key, timeout=timeout, retries=retries)
     return StackOverflowSource(declared(**options), access=access)
 

@@ -16,10 +16,10 @@ from tests.servers.site import SiteServer, links, page
 from tests.servers.slack.web_api import SlackServer
 from tests.servers.stackexchange import StackExchangeServer
 from tests.sources import test_discourse, test_files, test_json_api, test_stackoverflow
-from tests.sources.github import test_changes as test_github_changes
-from tests.sources.github import test_discussions as test_github_discussions
-from tests.sources.github import test_issues as test_github_issues
-from tests.sources.github import test_repo as test_github_repo
+from tests.sources.github.issues import test_changes as test_github_changes
+from tests.sources.github.issues import test_discussions as test_github_discussions
+from tests.sources.github.issues import test_issues as test_github_issues
+from tests.sources.github.repo import test_repo as test_github_repo
 from tests.sources.site import sites
 from tests.sources.slack import test_slack, test_slack_export
 

@@ -17,7 +17,7 @@ from lore.errors import LoreError
 from lore.settings import Settings
 
 if TYPE_CHECKING:
-    from lore.sources.github.api.probe import Need
+    from lore.sources.github.api.probe import RequiredAccess
 
 GitHubDeclaration: TypeAlias = GitHubRepoDeclaration | GitHubIssuesDeclaration
 
@@ -49,7 +49,7 @@ def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] =
     """Does GitHub take the token or the App, and may it read what is declared? The declarations are of one server."""
     from lore.sources.github.api.client import GitHubAccess
     from lore.sources.github.api.probe import probe_github
-    from lore.sources.retries import Retries
+    from lore.sources.retries import RetryPolicy
     from lore.wiring.secrets import secret
     from lore.wiring.sources import make_github_access
 
@@ -61,7 +61,7 @@ def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] =
     access = (
         make_github_access(declarations[0], settings)
         if declarations
-        else GitHubAccess(settings.github_base_url, lambda: token, settings.timeout_seconds, Retries(0))
+        else GitHubAccess(settings.github_base_url, lambda: token, settings.timeout_seconds, RetryPolicy(0))
     )
     found = probe_github(access, [_need(declaration) for declaration in declarations[:MAX_REPOSITORIES]])
     left = "no rate limit" if found.calls_left is None else f"{found.calls_left:,} calls left this hour"
@@ -98,11 +98,11 @@ def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) ->
     return Finding("slack", "ok", f"{found.who}, {told}")
 
 
-def _need(declaration: GitHubDeclaration) -> Need:
-    from lore.sources.github.api.probe import Need
+def _need(declaration: GitHubDeclaration) -> RequiredAccess:
+    from lore.sources.github.api.probe import RequiredAccess
 
     if isinstance(declaration, GitHubRepoDeclaration):
-        return Need(declaration.repository, ("contents",))
+        return RequiredAccess(declaration.repository, ("contents",))
     pulls = ("pull requests",) if declaration.include_pull_requests else ()
     discussions = ("discussions",) if declaration.include_discussions else ()
-    return Need(declaration.repository, ("issues", *pulls, *discussions))
+    return RequiredAccess(declaration.repository, ("issues", *pulls, *discussions))

@@ -9,7 +9,7 @@ import httpx
 
 from lore.errors import SourceError
 
-__all__ = ["Origin", "bare", "join", "origin_of", "parse"]
+__all__ = ["Origin", "display_url", "join", "origin_of", "parse"]
 
 Origin: TypeAlias = tuple[str, str, int]
 """Scheme, host and port: what a secret may be sent to."""
@@ -33,7 +33,7 @@ def parse(url: str) -> httpx.URL:
         raise SourceError("The server points to an address that is none.", remedy="Check the base URL.") from None
 
 
-def bare(url: httpx.URL) -> str:
+def display_url(url: httpx.URL) -> str:
     """The address as errors show it: without query, fragment and credentials."""
     return str(url.copy_with(query=None, fragment=None, username=None, password=None))
 

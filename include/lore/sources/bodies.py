@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import httpx
 
-from lore.sources.retries import Again
+from lore.sources.retries import Retry
 
-__all__ = ["broken_off", "in_time", "read_body"]
+__all__ = ["read_body", "retry_for_error", "until_deadline"]
 
 
-def in_time(pieces: Iterator[bytes], deadline: float) -> Iterator[bytes]:
+def until_deadline(pieces: Iterator[bytes], deadline: float) -> Iterator[bytes]:
     """The pieces that come until `deadline`, a moment of `time.monotonic`. Raises httpx.ReadTimeout for a later one."""
     for piece in pieces:
         if time.monotonic() > deadline:
@@ -23,19 +23,19 @@ def in_time(pieces: Iterator[bytes], deadline: float) -> Iterator[bytes]:
 def read_body(response: httpx.Response, *, most: int, deadline: float) -> bytes | None:
     """The unpacked body; None for one of more than `most` bytes. Raises as `in_time`, and what httpx raises."""
     body = bytearray()
-    for piece in in_time(response.iter_bytes(), deadline):
+    for piece in until_deadline(response.iter_bytes(), deadline):
         body += piece
         if len(body) > most:
             return None
     return bytes(body)
 
 
-def broken_off(error: httpx.HTTPError, seconds: float) -> Again:
+def retry_for_error(error: httpx.HTTPError, seconds: float) -> Retry:
     """A call that gave no complete answer, to be made again; `seconds` is the time that it had."""
     match error:
         case httpx.TimeoutException():
-            return Again(f"no complete answer within {seconds:g} seconds")
+            return Retry(f"no complete answer within {seconds:g} seconds")
         case httpx.TransportError():
-            return Again(f"{type(error).__name__}: {error}".rstrip(".: "))
+            return Retry(f"{type(error).__name__}: {error}".rstrip(".: "))
         case _:
-            return Again(f"the answer cannot be decoded ({type(error).__name__})")
+            return Retry(f"the answer cannot be decoded ({type(error).__name__})")

@@ -6,9 +6,9 @@ from hashlib import sha256
 
 from lore.errors import SourceError
 
-__all__ = ["UNSELECTIVE", "selection_of", "unreadable_cursor"]
+__all__ = ["NON_SELECTING_KEYS", "invalid_cursor", "selection_digest"]
 
-UNSELECTIVE = frozenset(
+NON_SELECTING_KEYS = frozenset(
     {
         "title",
         "description",
@@ -24,11 +24,11 @@ UNSELECTIVE = frozenset(
 """Keys of any declaration that do not choose what is read."""
 
 
-def selection_of(chosen: str) -> str:
+def selection_digest(chosen: str) -> str:
     """Twelve characters that tell what was chosen from all else; a cursor of another choice is not gone on from."""
     return sha256(chosen.encode()).hexdigest()[:12]
 
 
-def unreadable_cursor(source_id: str) -> SourceError:
+def invalid_cursor(source_id: str) -> SourceError:
     """The error for a stored cursor that the source did not write."""
     return SourceError(f"The stored cursor of {source_id} cannot be read.", remedy="Sync the source from its start.")

@@ -13,20 +13,20 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from lore.errors import ConfigurationError, SourceError
-from lore.sources.addresses import Origin, bare, join, origin_of, parse
-from lore.sources.bodies import broken_off, read_body
-from lore.sources.retries import WAIT_UNSAID, Again, Retries, passing, retry_after
+from lore.sources.addresses import Origin, display_url, join, origin_of, parse
+from lore.sources.bodies import read_body, retry_for_error
+from lore.sources.retries import DEFAULT_LIMIT_WAIT, Retry, RetryPolicy, retry_after, retry_for_status
 
-__all__ = ["Explain", "HttpError", "JsonAnswer", "JsonApi", "Secrets", "secrets_for"]
+__all__ = ["Explain", "HttpError", "JsonApi", "JsonResponse", "Secrets", "secrets_for"]
 
 MAX_REDIRECTS = 5
-SAID = 200
+MAX_MESSAGE = 200
 SHORTEST_SECRET = 8
 """Characters of a secret that is hidden where it stands without its scheme: a shorter word may be any."""
 MAX_NAME = 120
 """Characters of an address in an error."""
 
-Explain: TypeAlias = Callable[[int, Any], "Again | str"]
+Explain: TypeAlias = Callable[[int, Any], "Retry | str"]
 """What an answer that is no success says, from its status and its JSON (None where it has none): to try again later,
 or words for a person.
 """
@@ -57,7 +57,7 @@ class Secrets:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonAnswer:
+class JsonResponse:
     """Decoded JSON, None where nothing changed (HTTP 304). `headers` have names in lower case, `url` answered."""
 
     url: str
@@ -87,7 +87,7 @@ class JsonApi:
         secrets: Secrets | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 60.0,
-        retries: Retries | None = None,
+        retries: RetryPolicy | None = None,
         max_bytes: int = 64 * 1024 * 1024,
         explain: Explain | None = None,
         remedies: Mapping[int, str] | None = None,
@@ -101,11 +101,11 @@ class JsonApi:
             if not re.fullmatch(r"[\x20-\x7e]*", value) or value != value.strip():
                 raise ConfigurationError(f"The secret {name} holds characters that none has.", remedy="Set it anew.")
         self._timeout, self._max_bytes = timeout, max_bytes
-        self._retries = retries or Retries()
+        self._retries = retries or RetryPolicy()
         self._explain = explain or _message
         self._remedies = remedies or {}
         self._client = httpx.Client(
-            transport=_Discreet(origin, self._secrets.params),
+            transport=_SecretParamsTransport(origin, self._secrets.params),
             timeout=timeout,
             headers={"User-Agent": "lore", "Accept": "application/json", **(headers or {}), **self._secrets.headers},
         )
@@ -121,7 +121,7 @@ class JsonApi:
         url: str,
         params: Mapping[str, str | int | Sequence[int]] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> JsonAnswer:
+    ) -> JsonResponse:
         """One JSON document; `url` is a path below the base URL or an absolute address of the same server.
 
         Raises HttpError for a status that stays, UnreachableError (retryable) when the repeats are used up.
@@ -131,7 +131,7 @@ class JsonApi:
             target = target.copy_merge_params(params)
         return self._retries.call(self._name(target), lambda: self._follow(target, headers or {}))
 
-    def _follow(self, url: httpx.URL, headers: Mapping[str, str]) -> JsonAnswer | Again:
+    def _follow(self, url: httpx.URL, headers: Mapping[str, str]) -> JsonResponse | Retry:
         for _ in range(MAX_REDIRECTS + 1):
             if origin_of(str(url)) != self._origin:
                 raise SourceError(
@@ -144,13 +144,13 @@ class JsonApi:
             url = outcome
         raise SourceError(f"{self._name(url)} redirects in a circle.", remedy="Check the address.")
 
-    def _once(self, url: httpx.URL, headers: Mapping[str, str]) -> JsonAnswer | Again | httpx.URL:
+    def _once(self, url: httpx.URL, headers: Mapping[str, str]) -> JsonResponse | Retry | httpx.URL:
         deadline = time.monotonic() + self._timeout
         try:
             with self._client.stream("GET", url, headers=headers) as response:
                 body = read_body(response, most=self._max_bytes, deadline=deadline)
         except httpx.HTTPError as error:  # also a body that is not what its headers say
-            return Again(self._secrets.hide(broken_off(error, self._timeout).reason))
+            return Retry(self._secrets.hide(retry_for_error(error, self._timeout).reason))
         if body is None:
             raise SourceError(
                 f"{self._name(url)} sends more than {self._max_bytes:,} bytes.",
@@ -160,28 +160,28 @@ class JsonApi:
             return parse(join(str(url), response.headers["location"]))
         return self._judge(url, response, body)
 
-    def _judge(self, url: httpx.URL, response: httpx.Response, body: bytes) -> JsonAnswer | Again:
+    def _judge(self, url: httpx.URL, response: httpx.Response, body: bytes) -> JsonResponse | Retry:
         status, found = response.status_code, {key.lower(): value for key, value in response.headers.items()}
         if status == 304:
-            return JsonAnswer(str(url), None, found, unchanged=True)
+            return JsonResponse(str(url), None, found, unchanged=True)
         try:
             data = json.loads(body)
         except (ValueError, RecursionError):
             data = None
             if response.is_success:
-                return Again("the answer is not valid JSON")
+                return Retry("the answer is not valid JSON")
         if response.is_success:
-            return JsonAnswer(str(url), data, found)
+            return JsonResponse(str(url), data, found)
         return self._refused(url, status, found, self._explain(status, data))
 
-    def _refused(self, url: httpx.URL, status: int, headers: Mapping[str, str], said: Again | str) -> Again:
-        words = self._secrets.hide(said.reason if isinstance(said, Again) else said)[:SAID].rstrip(". ")
+    def _refused(self, url: httpx.URL, status: int, headers: Mapping[str, str], said: Retry | str) -> Retry:
+        words = self._secrets.hide(said.reason if isinstance(said, Retry) else said)[:MAX_MESSAGE].rstrip(". ")
         reason = f"HTTP {status}{f' ({words})' if words else ''}"
-        if isinstance(said, Again):
+        if isinstance(said, Retry):
             asked = [retry_after(headers.get("retry-after"), self._retries.now()), said.seconds]
-            default = WAIT_UNSAID if status == 429 else None
-            return Again(reason, max((seconds for seconds in asked if seconds is not None), default=default))
-        if again := passing(status, headers, words, self._retries.now()):
+            default = DEFAULT_LIMIT_WAIT if status == 429 else None
+            return Retry(reason, max((seconds for seconds in asked if seconds is not None), default=default))
+        if again := retry_for_status(status, headers, words, self._retries.now()):
             return again
         raise HttpError(
             f"{self._name(url)} answered {reason}.",
@@ -191,11 +191,11 @@ class JsonApi:
 
     def _name(self, url: httpx.URL) -> str:
         """The address as errors show it, cut where it is long."""
-        name = self._secrets.hide(bare(url))
+        name = self._secrets.hide(display_url(url))
         return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…"
 
 
-class _Discreet(httpx.BaseTransport):
+class _SecretParamsTransport(httpx.BaseTransport):
     """Adds the secret parameters on the way out, after httpx took the address for its log."""
 
     def __init__(self, origin: Origin, params: Mapping[str, str]) -> None:

@@ -67,7 +67,7 @@ def make_sync(
     """One source's sync; pass `store` and `embedder` to share them between several."""
     from lore.convert import convert
     from lore.ingest.redact.redactor import Redactor
-    from lore.sources.cursors import UNSELECTIVE, selection_of
+    from lore.sources.cursors import NON_SELECTING_KEYS, selection_digest
 
     embedder = embedder or make_embedder(settings)
     splitter = make_splitter(settings, embedder)
@@ -86,7 +86,7 @@ def make_sync(
         strategy=make_strategy(settings, declaration.strategy, on_usage=usage.append),
         usage=usage,
         duplicates=declaration.duplicates,
-        declared=selection_of(declaration.model_dump_json(exclude=set(UNSELECTIVE))),
+        declared=selection_digest(declaration.model_dump_json(exclude=set(NON_SELECTING_KEYS))),
     )
 
 

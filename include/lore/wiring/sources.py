@@ -67,9 +67,9 @@ def _make_api_source(
     declaration: StackOverflowDeclaration | DiscourseDeclaration | JsonApiDeclaration, settings: Settings
 ) -> Source:
     from lore.sources.http import secrets_for
-    from lore.sources.retries import Retries
+    from lore.sources.retries import RetryPolicy
 
-    timeout, retries = settings.timeout_seconds, Retries(settings.max_retries)
+    timeout, retries = settings.timeout_seconds, RetryPolicy(settings.max_retries)
     if isinstance(declaration, DiscourseDeclaration):
         from lore.sources.discourse.source import DiscourseSource
 

@@ -8,7 +8,7 @@ import pytest
 from lore.errors import RecordsError
 from lore.slackbot.events.incoming import ForgetMe, Greeting, Ignored, Incoming, read_command, read_event
 from lore.slackbot.types import Ask, Identity
-from lore.sources.slack.payload import is_ts
+from lore.sources.slack.values import is_ts
 
 BOT = Identity("T1", "UBOT", "BBOT", "lore")
 TS, ROOT = "1764500100.000200", "1764500000.000100"

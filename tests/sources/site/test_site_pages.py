@@ -5,38 +5,38 @@ from __future__ import annotations
 import random
 
 import pytest
-from lore.sources.site.pages import MAX_CURSOR, Entry, Pages, State
+from lore.sources.site.records import MAX_CURSOR, PageRecord, PageRecords, PageState
 
 ORIGIN = "https://docs.example.com"
 
 
-def pages_of(count: int, etag_digits: int = 32) -> Pages:
+def pages_of(count: int, etag_digits: int = 32) -> PageRecords:
     rng = random.Random(1)
-    pages = Pages(1_700_000_000)
+    pages = PageRecords(1_700_000_000)
     for number in range(count):
         key = f"/docs/section-{number % 97}/a-page-with-a-name-{number}.html"
         etag = f'"{rng.getrandbits(4 * etag_digits):x}"'
         digest = f"{rng.getrandbits(72):018x}"[:12]
-        pages.entries[key] = Entry(ORIGIN + key, State.DOCUMENT, number % 5, etag, digest, done=True)
+        pages.entries[key] = PageRecord(ORIGIN + key, PageState.DOCUMENT, number % 5, etag, digest, done=True)
     return pages
 
 
 def test_a_cursor_gives_back_what_it_was_made_of():
     pages = pages_of(3)
-    pages.entries["/a"] = Entry(f"{ORIGIN}/a/", State.ALIAS, 2, 'W/"x"', "abc", alias="/b", done=True)
-    pages.entries["/b"] = Entry(f"{ORIGIN}/b", State.DOCUMENT, twin=f"{ORIGIN}/b.md")
-    pages.entries["/ü"] = Entry(f"{ORIGIN}/%C3%BC")
-    read = Pages.from_cursor(pages.to_cursor("s", ORIGIN), "s", ORIGIN)
+    pages.entries["/a"] = PageRecord(f"{ORIGIN}/a/", PageState.ALIAS, 2, 'W/"x"', "abc", alias="/b", done=True)
+    pages.entries["/b"] = PageRecord(f"{ORIGIN}/b", PageState.DOCUMENT, twin=f"{ORIGIN}/b.md")
+    pages.entries["/ü"] = PageRecord(f"{ORIGIN}/%C3%BC")
+    read = PageRecords.from_cursor(pages.to_cursor("s", ORIGIN), "s", ORIGIN)
     assert read is not None
     assert read.started == pages.started
     assert read.entries == pages.entries
-    assert Pages.from_cursor(pages.to_cursor("s", ORIGIN), "t", ORIGIN) is None
+    assert PageRecords.from_cursor(pages.to_cursor("s", ORIGIN), "t", ORIGIN) is None
 
 
 def test_a_page_that_failed_is_tried_again_when_the_round_goes_on():
-    pages = Pages(1)
-    pages.entries["/a"] = Entry(f"{ORIGIN}/a", State.FAILED, done=True)
-    read = Pages.from_cursor(pages.to_cursor("s", ORIGIN), "s", ORIGIN)
+    pages = PageRecords(1)
+    pages.entries["/a"] = PageRecord(f"{ORIGIN}/a", PageState.FAILED, done=True)
+    read = PageRecords.from_cursor(pages.to_cursor("s", ORIGIN), "s", ORIGIN)
     assert read is not None
     assert not read.entries["/a"].done
 
@@ -48,7 +48,7 @@ def test_five_thousand_pages_take_a_few_hundred_kilobytes():
 def test_a_cursor_has_a_bound():
     cursor = pages_of(30_000, etag_digits=190).to_cursor("s", ORIGIN)
     assert len(cursor) <= MAX_CURSOR
-    read = Pages.from_cursor(cursor, "s", ORIGIN)
+    read = PageRecords.from_cursor(cursor, "s", ORIGIN)
     assert read is not None
     assert len(read.entries) == 30_000
     assert 0 < sum(bool(entry.conditions) for entry in read.entries.values()) < 30_000
@@ -64,5 +64,5 @@ def test_a_cursor_has_a_bound():
     ],
 )
 def test_conditions(validator, conditions):
-    assert Entry(ORIGIN, State.DOCUMENT, validator=validator).conditions == conditions
-    assert Entry(ORIGIN, State.GONE, validator=validator).conditions == {}
+    assert PageRecord(ORIGIN, PageState.DOCUMENT, validator=validator).conditions == conditions
+    assert PageRecord(ORIGIN, PageState.GONE, validator=validator).conditions == {}

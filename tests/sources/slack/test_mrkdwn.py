@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from lore.sources.slack.mrkdwn import Names, to_markdown, to_plain
+from lore.sources.slack.mrkdwn import SlackNames, to_markdown, to_plain
 from markdown_it import MarkdownIt
 
-NAMES = Names({"U1": "Ann Lee", "U2": "*[x](http://evil)*"}, {"C1": "general"})
+NAMES = SlackNames({"U1": "Ann Lee", "U2": "*[x](http://evil)*"}, {"C1": "general"})
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_was_typed_does_nothing_in_markdown(typed):
 
 
 def test_no_placeholder_can_be_typed():
-    hostile = Names({"U1": "\ue0007\ue001"})
+    hostile = SlackNames({"U1": "\ue0007\ue001"})
     assert to_markdown("\ue0000\ue001 `a` <@U1>", hostile) == "0 `a` @"
 
 

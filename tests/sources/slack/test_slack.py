@@ -28,7 +28,7 @@ USERS = [
 NOON = 1_700_049_600  # Wednesday 2023-11-15, 12:00 UTC
 DAY = 1440
 WEEK = 7 * DAY
-TURN = 3 * DAY + 20 * 60
+WEEK_START = 3 * DAY + 20 * 60
 """Sunday, 8:00 UTC."""
 
 
@@ -144,7 +144,7 @@ def test_an_export_and_the_web_api_give_the_same_threads(slack, tmp_path):
         *thread(900, (901, "another bot", "UB"), user="UB", bot_id="B1"),
         say(1000, "edited", edited={"user": "U1", "ts": ts(5000)}),
         *(say(3000 + n, f"busy {n}") for n in range(120)),
-        *(say(TURN + n, f"over the turn of the week {n}") for n in range(-2, 2)),
+        *(say(WEEK_START + n, f"over the turn of the week {n}") for n in range(-2, 2)),
     ]
     for name, value in {"channels": CHANNELS, "users": USERS}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
@@ -159,7 +159,7 @@ def test_an_export_and_the_web_api_give_the_same_threads(slack, tmp_path):
     assert "```python\nprint(1)\n```" in found[f"slack:C1:{ts(700)}"].text
     assert f"slack:C1:{ts(800)}" in found
     assert f"slack:C1:{ts(900)}" not in found
-    assert {f"slack:C1:{ts(TURN - 2)}", f"slack:C1:{ts(TURN)}"} <= set(found)
+    assert {f"slack:C1:{ts(WEEK_START - 2)}", f"slack:C1:{ts(WEEK_START)}"} <= set(found)
     assert set(source_of(slack).list_ids()) == set(found)
 
 

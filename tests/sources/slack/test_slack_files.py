@@ -197,7 +197,7 @@ def test_a_redirect_to_another_host_is_not_followed_and_gets_no_token(slack):
 def test_the_token_goes_to_slacks_own_hosts_only(base_url, url, ours):
     connection = SlackConnection(base_url, TOKEN)
     with SlackApi(connection, page_size=9) as api, SlackFiles(api, connection, max_bytes=99) as files:
-        assert files.may_ask(url) is ours
+        assert files.is_slack_address(url) is ours
 
 
 def test_a_file_of_another_workspace_is_looked_up(slack):
@@ -224,4 +224,4 @@ def test_files_without_an_address_are_left_as_they_are():
     connection = SlackConnection("https://slack.com/api", TOKEN)
     post = Post("1.0", "", "Ann", "", "File: a", bot=False, files=(PostFile("F1", "File: a", "File: a"),))
     with SlackApi(connection, page_size=9) as api, SlackFiles(api, connection, max_bytes=99) as files:
-        assert files.completed(Conversation("1.0", (post,))) == Conversation("1.0", (post,))
+        assert files.with_file_texts(Conversation("1.0", (post,))) == Conversation("1.0", (post,))

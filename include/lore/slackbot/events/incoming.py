@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from lore.slackbot.events.mentions import asked_text, mentions, says_something, speaks_to_others
 from lore.slackbot.types import Ask, Identity, Places, Room, Way
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
-from lore.sources.slack.payload import is_ts
+from lore.sources.slack.values import is_ts
 
 __all__ = ["ForgetMe", "Greeting", "Ignored", "Incoming", "read_command", "read_event"]
 

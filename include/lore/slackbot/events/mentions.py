@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lore.query.verify.visible_text import UNSEEN
-from lore.sources.slack.mrkdwn import Names, to_markdown
+from lore.sources.slack.mrkdwn import SlackNames, to_markdown
 
 __all__ = ["asked_text", "mentions", "says_something", "speaks_to_others"]
 
@@ -28,13 +28,13 @@ def speaks_to_others(text: str, bot: str) -> bool:
     return match is not None and match["user"] != bot
 
 
-def asked_text(text: str, bot: str, names: Names | None = None) -> str:
+def asked_text(text: str, bot: str, names: SlackNames | None = None) -> str:
     """The question in a message: without the mention of the bot, as plain Markdown, cut at MAX_CHARACTERS, and without
     what nobody sees: a model would read what people cannot, and halves of characters are no text to a model at all.
 
     Whom `names` does not know keeps the id, so that a mention of another person stays data and reaches nobody.
     """
-    return to_markdown(_without(text[:MAX_CHARACTERS].translate(UNSEEN), bot), names or Names()).strip()
+    return to_markdown(_without(text[:MAX_CHARACTERS].translate(UNSEEN), bot), names or SlackNames()).strip()
 
 
 def says_something(text: str) -> bool:

@@ -21,8 +21,8 @@ from lore.slackbot.slack_api.errors import level
 from lore.slackbot.types import Ask, Identity, Slack, SlackError
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
 from lore.sources.slack.attachments import attachment_quotes, block_texts
-from lore.sources.slack.mrkdwn import Names
-from lore.sources.slack.payload import is_ts
+from lore.sources.slack.mrkdwn import SlackNames
+from lore.sources.slack.values import is_ts
 from lore.types import Message
 
 __all__ = ["history"]
@@ -98,7 +98,7 @@ def _turn(message: Payload, ask: Ask, identity: Identity, *, root: bool) -> _Tur
         return None
     text = asked_text(as_text(message.get("text")), identity.user)
     if by_bot:
-        said = "\n".join([text, *attachment_quotes(message, Names())]).strip()
+        said = "\n".join([text, *attachment_quotes(message, SlackNames())]).strip()
         text = (said or "\n".join(block_texts(message.get("blocks")))).translate(UNSEEN)
     if not says_something(text):
         return None

@@ -9,7 +9,7 @@ from lore.slackbot.slack_api.call import Caller
 from lore.slackbot.slack_api.errors import UncertainError, unreachable
 from lore.slackbot.types import Block, Identity, Message, SlackError
 from lore.sources.payload import as_mapping, as_mappings, as_text
-from lore.sources.slack.payload import is_ts
+from lore.sources.slack.values import is_ts
 
 __all__ = ["EVENT_TYPE", "WebApi"]
 

@@ -12,13 +12,13 @@ from lore.errors import SourceError
 from lore.sources.discourse.text import Topic, is_accepted, topic_document, topic_of
 from lore.sources.http import JsonApi
 from lore.sources.payload import Payload, as_mapping, as_mappings
-from lore.sources.posts import one_line
-from lore.sources.retries import Again
+from lore.sources.post_text import one_line
+from lore.sources.retries import Retry
 from lore.types import Document
 
 __all__ = ["Forum", "explain_discourse"]
 
-POSTS_AT_ONCE = 20
+POSTS_PER_CALL = 20
 """As many as the forum's own pages ask for."""
 MAX_PAGES = 20_000
 MAX_REPEATS = 10
@@ -75,8 +75,8 @@ class Forum:
         order = [number for number in stream.get("stream") or () if isinstance(number, int)] or list(posts)
         wanted = order[: self._declaration.max_posts]
         missing = [number for number in wanted if number not in posts]
-        for start in range(0, len(missing), POSTS_AT_ONCE):
-            some = missing[start : start + POSTS_AT_ONCE]
+        for start in range(0, len(missing), POSTS_PER_CALL):
+            some = missing[start : start + POSTS_PER_CALL]
             answer = as_mapping(self._api.get(f"{path}/posts.json", {"post_ids[]": some}).data)
             posts |= {post.get("id"): post for post in as_mappings(as_mapping(answer.get("post_stream")).get("posts"))}
         shown = [posts[number] for number in wanted if number in posts]
@@ -120,7 +120,7 @@ class Forum:
                     remedy="Say in `audiences` who may see what comes from it.",
                 )
             slug = category.slug or f"{category.id}-category"
-            yield f"/c/{slug}/{category.id}/l/latest.json", self._family(category.id)
+            yield f"/c/{slug}/{category.id}/l/latest.json", self._with_subcategories(category.id)
 
     def _category(self, name: str | int) -> Category:
         named: dict[str, Category] = {}
@@ -137,7 +137,7 @@ class Forum:
             )
         return found
 
-    def _family(self, category_id: int) -> set[int]:
+    def _with_subcategories(self, category_id: int) -> set[int]:
         """A category and the public ones below it."""
         family = {category_id}
         public = [one for one in self._categories.values() if not one.restricted]
@@ -191,14 +191,14 @@ class Forum:
         )
 
 
-def explain_discourse(status: int, data: Any) -> Again | str:
+def explain_discourse(status: int, data: Any) -> Retry | str:
     """What a refusal of Discourse says: a list of sentences, and how long to wait when too much was asked."""
     payload = as_mapping(data)
     errors = payload.get("errors")
     said = "; ".join(one_line(error) for error in errors[:3]) if isinstance(errors, list) else ""
     seconds = as_mapping(payload.get("extras")).get("wait_seconds")
     if payload.get("error_type") == "rate_limit" or status == 429:
-        return Again(said, float(seconds) if isinstance(seconds, int | float) else None)
+        return Retry(said, float(seconds) if isinstance(seconds, int | float) else None)
     return said
 
 

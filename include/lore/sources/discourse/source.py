@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from lore.declarations import DiscourseDeclaration
 from lore.errors import ConversionError
-from lore.sources.cursors import selection_of, unreadable_cursor
+from lore.sources.cursors import invalid_cursor, selection_digest
 from lore.sources.discourse.forum import Forum, explain_discourse
 from lore.sources.discourse.text import Topic
 from lore.sources.http import HttpError, JsonApi, Secrets
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["DiscourseSource"]
@@ -37,12 +37,12 @@ class DiscourseSource:
         *,
         secrets: Secrets | None = None,
         timeout: float = 60.0,
-        retries: Retries | None = None,
+        retries: RetryPolicy | None = None,
     ) -> None:
         self.id = declaration.id
         self._declaration = declaration
         self._secrets, self._timeout = secrets, timeout
-        self._retries = retries or Retries()
+        self._retries = retries or RetryPolicy()
         self._listed: set[int] | None = None
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
@@ -115,7 +115,7 @@ class DiscourseSource:
             marks = {int(number): str(mark) for number, mark in stored["marks"].items()}
             whole, selection = int(stored["whole"]), stored["selection"]
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise unreadable_cursor(self.id) from None
+            raise invalid_cursor(self.id) from None
         days = self._declaration.refresh_days
         if selection != self._selection() or (days and self._retries.now() - whole > days * DAY):
             return None
@@ -123,4 +123,4 @@ class DiscourseSource:
 
     def _selection(self) -> str:
         chosen = {"url", "categories", "solved_only", "max_posts", "audiences"}
-        return selection_of(self._declaration.model_dump_json(include=chosen))
+        return selection_digest(self._declaration.model_dump_json(include=chosen))

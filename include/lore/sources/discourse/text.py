@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lore.declarations import DiscourseDeclaration
 from lore.sources.payload import Payload
-from lore.sources.posts import day, facts, from_iso, one_line, section, to_markdown, web_address
+from lore.sources.post_text import day, facts, from_iso, one_line, section, to_markdown, web_address
 from lore.types import Document
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["Topic", "is_accepted", "is_reply", "topic_document", "topic_of"]
 
 REGULAR_POST = 1
 """Others are notes of moderators, small actions ("closed this topic"), and whispers that only staff sees."""
-MARKED = (
+DIGESTED_FIELDS = (
     "title",
     "bumped_at",
     "last_posted_at",
@@ -34,7 +34,7 @@ MARKED = (
 )
 """What a list says of a topic that its page depends on."""
 
-DRAWN = (("div", "meta"), ("a", "anchor"))
+DECORATIONS = (("div", "meta"), ("a", "anchor"))
 """The file name and size below a picture, and the empty link before a heading."""
 
 
@@ -57,7 +57,7 @@ def topic_of(row: Payload) -> Topic | None:
     if row.get("archetype", "regular") != "regular" or row.get("visible") is False:
         return None
     category = row.get("category_id")
-    mark = sha256(repr([row.get(name) for name in MARKED]).encode("utf-8", "replace")).hexdigest()[:8]
+    mark = sha256(repr([row.get(name) for name in DIGESTED_FIELDS]).encode("utf-8", "replace")).hexdigest()[:8]
     solved = row.get("has_accepted_answer") is True
     return Topic(number, category if isinstance(category, int) else None, mark, solved, one_line(row.get("bumped_at")))
 
@@ -96,7 +96,7 @@ def topic_document(
             "Pinned" if topic.get("pinned") is True else "",
             f"Category: {category}" if category else "",
             f"Tags: {', '.join(_tags(topic))}" if _tags(topic) else "",
-            f"Opened{_signed(first)}",
+            f"Opened{_attribution(first)}",
             f"Last post {day(from_iso(topic.get('last_posted_at')))}" if from_iso(topic.get("last_posted_at")) else "",
         )
     )
@@ -104,7 +104,7 @@ def topic_document(
         known,
         _text(first, url),
         *(
-            section(f"{_kind(post)}{_signed(post)}", _text(post, f"{url}/{post.get('post_number')}"))
+            section(f"{_reply_heading(post)}{_attribution(post)}", _text(post, f"{url}/{post.get('post_number')}"))
             for post in replies
         ),
         f"*{left} more posts are not shown here.*" if left else "",
@@ -141,11 +141,11 @@ def _tags(topic: Payload) -> list[str]:
     return [name for tag in names if (name := one_line(tag))]
 
 
-def _kind(post: Payload) -> str:
+def _reply_heading(post: Payload) -> str:
     return "Accepted solution" if is_accepted(post) else "Reply"
 
 
-def _signed(post: Payload) -> str:
+def _attribution(post: Payload) -> str:
     author, written = _author(post), from_iso(post.get("created_at"))
     return f"{f' by {author}' if author else ''}{f' on {day(written)}' if written else ''}"
 
@@ -171,5 +171,5 @@ def _tidy(root: HtmlElement) -> None:
             name = element.get("alt") or element.get("title") or ""
             element.tag, element.text = "span", name
             element.attrib.clear()
-        elif (element.tag, *classes[:1]) in DRAWN:
+        elif (element.tag, *classes[:1]) in DECORATIONS:
             element.drop_tree()

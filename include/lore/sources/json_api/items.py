@@ -9,13 +9,13 @@ from urllib.parse import quote, urljoin
 
 from lore.declarations import Expression, JsonApiDeclaration, Template
 from lore.errors import ConversionError
-from lore.sources.posts import from_epoch, from_iso, one_line, to_markdown, web_address
+from lore.sources.post_text import from_epoch, from_iso, one_line, to_markdown, web_address
 from lore.types import Document, Failure
 
 __all__ = ["ItemReader"]
 
 MAX_ID = 500
-IN_ID = "/:@+~,;=.-_"
+SAFE_ID_CHARACTERS = "/:@+~,;=.-_"
 """Signs that stand in an id as they are; what else is no letter or digit is percent-encoded."""
 MILLISECONDS = 10**11
 """A larger number of seconds is in a year after 5000: it counts milliseconds."""
@@ -43,7 +43,7 @@ class ItemReader:
             reason = f"`item_id` gives {'nothing' if not name else f'more than {MAX_ID} characters'} for it."
         if not name or len(name) > MAX_ID:
             return Failure(f"{source}:{page.partition('?')[0]}#{number}", reason)
-        document_id = f"{source}:{quote(name, safe=IN_ID)}"
+        document_id = f"{source}:{quote(name, safe=SAFE_ID_CHARACTERS)}"
         try:
             return self._document(item, document_id, name, page)
         except (ValueError, ConversionError) as error:

@@ -11,22 +11,22 @@ import httpx
 
 from lore.declarations import Expression, JsonApiDeclaration
 from lore.errors import SourceError
-from lore.sources.http import HttpError, JsonAnswer, JsonApi
+from lore.sources.http import HttpError, JsonApi, JsonResponse
 
-__all__ = ["Pager", "Part"]
+__all__ = ["ListPage", "Pager"]
 
-ASK = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
+CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
 """Header of an answer → header of the next call for the same page."""
-NO_SUCH_PAGE = (400, 404, 422)
+MISSING_PAGE_STATUSES = (400, 404, 422)
 """What some APIs answer for the page after the last."""
 MAX_ADDRESS = 8_000
 
-Known = Mapping[str, tuple[Mapping[str, str], str]]
+KnownPages = Mapping[str, tuple[Mapping[str, str], str]]
 """Address of a page → the headers to ask with, and where it led."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ListPage:
     """One answer: its items, or `unchanged`; `next` is the address that it led to, "" for the last."""
 
     url: str
@@ -46,7 +46,7 @@ class Pager:
         self._next = Expression.parse(declaration.next) if declaration.next else None
         self._parameter = declaration.page_parameter or declaration.paging
 
-    def parts(self, known: Known) -> Iterator[Part]:
+    def list_pages(self, known: KnownPages) -> Iterator[ListPage]:
         """The parts in order; a page in `known` is asked for only if it changed. Raises SourceError."""
         url, visited, count = self._first(), set[str](), 0
         before: tuple[Any, ...] = ()
@@ -59,9 +59,9 @@ class Pager:
             if answer is None:
                 return
             if answer.unchanged:
-                part = Part(url, (), led_to, unchanged=True, validators=headers)
+                part = ListPage(url, (), led_to, unchanged=True, validators=headers)
             else:
-                part = self._part(url, answer)
+                part = self._list_page(url, answer)
                 if self._repeats(part, before, len(visited)):
                     return
             before = part.items
@@ -75,28 +75,30 @@ class Pager:
                 )
             url = part.next
 
-    def _ask(self, url: str, headers: Mapping[str, str], *, first: bool) -> JsonAnswer | None:
+    def _ask(self, url: str, headers: Mapping[str, str], *, first: bool) -> JsonResponse | None:
         """One answer, or None for the page after the last, which some APIs refuse."""
         try:
             answer = self._api.get(url, headers=headers)
         except HttpError as error:
             numbered = self._declaration.paging in ("page", "offset")
-            if numbered and not first and error.status in NO_SUCH_PAGE:
+            if numbered and not first and error.status in MISSING_PAGE_STATUSES:
                 return None
             raise
         if answer.unchanged and not headers:
             raise SourceError(f"{_name(url)} says that nothing changed, and was not asked that.", retryable=True)
         return answer
 
-    def _part(self, url: str, answer: JsonAnswer) -> Part:
+    def _list_page(self, url: str, answer: JsonResponse) -> ListPage:
         found = self._value(self._items, answer.data, url)
         if not isinstance(found, list):
             raise SourceError(
                 f"`items` finds no list in what {_name(url)} answers, but {type(found).__name__}.",
                 remedy="Correct `items`, a JMESPath from the top of the answer.",
             )
-        validators = {ASK[name]: answer.headers[name] for name in ASK if answer.headers.get(name)}
-        return Part(url, tuple(found), self._following(url, answer, len(found)), validators=validators)
+        validators = {
+            CONDITIONAL_HEADERS[name]: answer.headers[name] for name in CONDITIONAL_HEADERS if answer.headers.get(name)
+        }
+        return ListPage(url, tuple(found), self._following(url, answer, len(found)), validators=validators)
 
     def _first(self) -> str:
         url = httpx.URL(self._declaration.url)
@@ -108,7 +110,7 @@ class Pager:
             url = url.copy_set_param(self._parameter, 0)
         return str(url)
 
-    def _following(self, url: str, answer: JsonAnswer, count: int) -> str:
+    def _following(self, url: str, answer: JsonResponse, count: int) -> str:
         """Where the next part is, "" after the last."""
         here = httpx.URL(url)
         match self._declaration.paging:
@@ -131,7 +133,7 @@ class Pager:
                 return str(here.copy_set_param(self._parameter, value))
         return ""
 
-    def _repeats(self, part: Part, before: tuple[Any, ...], number: int) -> bool:
+    def _repeats(self, part: ListPage, before: tuple[Any, ...], number: int) -> bool:
         """Whether a numbered page is the one before it again: so some APIs end. One that ignores the number, too."""
         if self._declaration.paging not in ("page", "offset") or not part.items or part.items != before:
             return False

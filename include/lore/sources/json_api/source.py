@@ -9,16 +9,16 @@ from hashlib import sha256
 from typing import Any
 
 from lore.declarations import JsonApiDeclaration
-from lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
+from lore.sources.cursors import NON_SELECTING_KEYS, invalid_cursor, selection_digest
 from lore.sources.http import JsonApi, Secrets
 from lore.sources.json_api.items import ItemReader
-from lore.sources.json_api.paging import Pager, Part
-from lore.sources.retries import Retries
+from lore.sources.json_api.paging import ListPage, Pager
+from lore.sources.retries import RetryPolicy
 from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["JsonApiSource"]
 
-CURSORS = 50
+CURSORS_PER_READ = 50
 """About so many times in a read the cursor is written: it holds all pages, so its cost grows with their number."""
 
 REMEDIES = {
@@ -40,7 +40,7 @@ class JsonApiSource:
         *,
         secrets: Secrets | None = None,
         timeout: float = 60.0,
-        retries: Retries | None = None,
+        retries: RetryPolicy | None = None,
     ) -> None:
         self.id = declaration.id
         self._declaration = declaration
@@ -52,12 +52,12 @@ class JsonApiSource:
 
         Raises SourceError.
         """
-        start = self._from_cursor(since) if since else _Known()
+        start = self._from_cursor(since) if since else _ListState()
         before = {page.url: page for page in start.pages}
-        pages: list[_Page] = []
+        pages: list[_SeenPage] = []
         seen: dict[str, str] = {}
         with self._open() as api:
-            for part in self._parts(api, before):
+            for part in self._list_pages(api, before):
                 if part.unchanged:
                     page = before[part.url]
                     seen.update(dict.fromkeys(page.ids, ""))
@@ -65,12 +65,12 @@ class JsonApiSource:
                     continue
                 page, batch = self._read_page(part, before.get(part.url), seen)
                 pages.append(page)
-                often = len(pages) % max(1, (len(pages) + len(before)) // CURSORS) == 0
+                often = len(pages) % max(1, (len(pages) + len(before)) // CURSORS_PER_READ) == 0
                 yield replace(batch, cursor=self._to_cursor(start.after(pages))) if often else batch
             gone = start.ids - set(seen)
             if gone and len(pages) > 1:  # pages may have shifted while they were read: look again before it is deleted
-                gone -= {one for part in self._parts(api, {}) for one in self._ids(part)}
-        yield Batch((), self._to_cursor(_Known(tuple(pages))), tuple(sorted(gone)))
+                gone -= {one for part in self._list_pages(api, {}) for one in self._ids(part)}
+        yield Batch((), self._to_cursor(_ListState(tuple(pages))), tuple(sorted(gone)))
 
     def _open(self) -> JsonApi:
         return JsonApi(
@@ -82,11 +82,11 @@ class JsonApiSource:
             remedies=REMEDIES,
         )
 
-    def _parts(self, api: JsonApi, before: Mapping[str, _Page]) -> Iterator[Part]:
+    def _list_pages(self, api: JsonApi, before: Mapping[str, _SeenPage]) -> Iterator[ListPage]:
         validators = {url: (page.validators, page.next) for url, page in before.items()}
-        return Pager(api, self._declaration).parts(validators)
+        return Pager(api, self._declaration).list_pages(validators)
 
-    def _read_page(self, part: Part, known: _Page | None, seen: dict[str, str]) -> tuple[_Page, Batch]:
+    def _read_page(self, part: ListPage, known: _SeenPage | None, seen: dict[str, str]) -> tuple[_SeenPage, Batch]:
         """A page's record, and its documents unless it is as it was. `seen` maps ids to a hash of their items, "" for
         those of pages that were not sent.
         """
@@ -112,35 +112,35 @@ class JsonApiSource:
                 failures.append(found)
         if known and known.digest == digest and not failures:
             documents = []
-        return _Page(part.url, digest, tuple(ids), part.next, part.validators), Batch(
+        return _SeenPage(part.url, digest, tuple(ids), part.next, part.validators), Batch(
             tuple(documents), failures=tuple(failures)
         )
 
-    def _ids(self, part: Part) -> Iterator[str]:
+    def _ids(self, part: ListPage) -> Iterator[str]:
         for number, item in enumerate(part.items, 1):
             found = self._items.document(item, part.url, number)
             yield found.id if isinstance(found, Document) else found.document_id
 
-    def _to_cursor(self, known: _Known) -> Cursor:
+    def _to_cursor(self, known: _ListState) -> Cursor:
         return json.dumps({**asdict(known), "selection": self._selection()})
 
-    def _from_cursor(self, cursor: Cursor) -> _Known:
+    def _from_cursor(self, cursor: Cursor) -> _ListState:
         """The pages of the last read; none when the declaration was another one then."""
         try:
             stored = json.loads(cursor)
-            pages = tuple(replace(_Page(**page), ids=tuple(page["ids"])) for page in stored["pages"])
-            known, selection = _Known(pages, tuple(stored.get("missing", ()))), stored["selection"]
+            pages = tuple(replace(_SeenPage(**page), ids=tuple(page["ids"])) for page in stored["pages"])
+            known, selection = _ListState(pages, tuple(stored.get("missing", ()))), stored["selection"]
         except (ValueError, KeyError, TypeError):
-            raise unreadable_cursor(self.id) from None
-        return known if selection == self._selection() else _Known()
+            raise invalid_cursor(self.id) from None
+        return known if selection == self._selection() else _ListState()
 
     def _selection(self) -> str:
-        without = {"max_pages", "max_items", "max_page_bytes"} | UNSELECTIVE
-        return selection_of(self._declaration.model_dump_json(exclude=without))
+        without = {"max_pages", "max_items", "max_page_bytes"} | NON_SELECTING_KEYS
+        return selection_digest(self._declaration.model_dump_json(exclude=without))
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _SeenPage:
     """What is remembered of a page: a hash of its items, their ids, where it led, and what to ask with next time."""
 
     url: str
@@ -151,12 +151,12 @@ class _Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _ListState:
     """What is known of a list. `missing` are ids that were on pages which were read again since, and not on these: they
     may have moved to pages that were not.
     """
 
-    pages: tuple[_Page, ...] = ()
+    pages: tuple[_SeenPage, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
@@ -164,11 +164,11 @@ class _Known:
         """The ids of all items."""
         return {one for page in self.pages for one in page.ids}.union(self.missing)
 
-    def after(self, read: Sequence[_Page]) -> _Known:
+    def after(self, read: Sequence[_SeenPage]) -> _ListState:
         """What is known once these pages were read, which are the first of the list."""
         urls = {page.url for page in read}
         pages = (*read, *(page for page in self.pages if page.url not in urls))
-        return _Known(pages, tuple(sorted(self.ids.difference(one for page in pages for one in page.ids))))
+        return _ListState(pages, tuple(sorted(self.ids.difference(one for page in pages for one in page.ids))))
 
 
 def _digest(value: Any) -> str:

@@ -11,11 +11,11 @@ from hashlib import sha256
 from lore.declarations import SiteDeclaration
 from lore.errors import SourceError
 from lore.sources.retries import UnreachableError
-from lore.sources.site.ask import Asker, date_of, validator_of
-from lore.sources.site.fetch import Answer, Fetcher
+from lore.sources.site.fetch import Fetcher, WebResponse
 from lore.sources.site.frontier import Frontier
-from lore.sources.site.page import Page, format_of_answer, read_page
-from lore.sources.site.pages import Entry, Pages, State
+from lore.sources.site.records import PageRecord, PageRecords, PageState
+from lore.sources.site.request import PageRequester, date_of, validator_of
+from lore.sources.site.signals import PageSignals, format_of_answer, read_signals
 from lore.sources.site.sitemap import listed_pages
 from lore.sources.site.twins import page_address
 from lore.sources.site.urls import Scope
@@ -25,11 +25,11 @@ __all__ = ["Crawl"]
 
 BATCH_PAGES = 50
 BATCH_BYTES = 16_000_000
-BATCHES = 50
+CURSORS_PER_ROUND = 50
 """About so many times in a round the cursor is written: it holds all pages, so its cost grows with their number."""
-OUTAGE_PAGES = 3
+MAX_FAILURES_IN_A_ROW = 3
 """So many pages in a row that cannot be had are the server's trouble, not the pages'."""
-SKEW = timedelta(days=1)
+MAX_CLOCK_SKEW = timedelta(days=1)
 """A page that changed later than this from now did not: its server's clock is wrong."""
 
 
@@ -37,18 +37,18 @@ class Crawl:
     """`pages` is what is known at the start, and is kept up to date; `selection` names what the declaration chose."""
 
     def __init__(
-        self, declaration: SiteDeclaration, scope: Scope, fetcher: Fetcher, pages: Pages, selection: str
+        self, declaration: SiteDeclaration, scope: Scope, fetcher: Fetcher, pages: PageRecords, selection: str
     ) -> None:
         self._declaration = declaration
         self._scope = scope
         self._fetcher = fetcher
-        self._asker = Asker(declaration, scope, fetcher)
+        self._asker = PageRequester(declaration, scope, fetcher)
         self._pages = pages
         self._frontier = Frontier(pages, scope, 2 * declaration.max_pages + 1)
         self._selection = selection
-        documents = [(key, entry) for key, entry in pages.entries.items() if entry.state is State.DOCUMENT]
+        documents = [(key, entry) for key, entry in pages.entries.items() if entry.state is PageState.DOCUMENT]
         self._before = {key: entry.digest for key, entry in documents}
-        self._holders = {entry.digest: key for key, entry in documents}
+        self._key_by_digest = {entry.digest: key for key, entry in documents}
         self._changed: dict[str, datetime] = {}
         self._follows_links = False
         self._visits = sum(entry.done for entry in pages.entries.values())
@@ -57,12 +57,12 @@ class Crawl:
         self._failed_in_a_row = 0
         self._documents: list[Document] = []
         self._failures: list[Failure] = []
-        self._left_out = ""
+        self._over_limit_id = ""
 
     def ids(self) -> list[str]:
         """The id of every page that exists, once the round is over; also of those that could not be read."""
         found = [self._id(key) for key in self._pages.documents()]
-        return [*found, self._left_out] if self._left_out else found
+        return [*found, self._over_limit_id] if self._over_limit_id else found
 
     def run(self) -> Iterator[Batch]:
         """Yield what is new or changed, with cursors to go on from. Raises SourceError when the round cannot end; where
@@ -81,7 +81,7 @@ class Crawl:
         while orphans := self._pages.orphans():
             for key in orphans:
                 if self._pages.is_orphan(key):  # another one that was read anew may stand for it now
-                    self._visit(key, alone=True)
+                    self._visit(key, standalone=True)
             yield from self._work()
         self._pages.finish()
         if not self.ids():
@@ -107,23 +107,23 @@ class Crawl:
         self._frontier.add_aliases()
 
     def _work(self) -> Iterator[Batch]:
-        while self._frontier and not self._left_out:
+        while self._frontier and not self._over_limit_id:
             if self._visits >= self._declaration.max_pages:
-                self._leave_out()
+                self._stop_at_limit()
                 return
             self._visit(self._frontier.take())
-            if self._waiting >= max(BATCH_PAGES, len(self._pages.entries) // BATCHES):
+            if self._waiting >= max(BATCH_PAGES, len(self._pages.entries) // CURSORS_PER_ROUND):
                 yield self._batch(self._cursor())
             elif sum(len(document.data or b"") for document in self._documents) > BATCH_BYTES:
                 yield self._batch(None)
 
-    def _leave_out(self) -> None:
-        self._left_out = self._id(self._frontier.first())
+    def _stop_at_limit(self) -> None:
+        self._over_limit_id = self._id(self._frontier.first())
         reason = (
             f"`max_pages` of {self._declaration.max_pages:,} is reached, and {len(self._frontier):,} more addresses "
             "wait. Raise it, or leave pages out with `exclude`."
         )
-        self._failures.append(Failure(self._left_out, reason))
+        self._failures.append(Failure(self._over_limit_id, reason))
 
     def _batch(self, cursor: str | None) -> Batch:
         batch = Batch(tuple(self._documents), cursor, failures=tuple(self._failures))
@@ -137,71 +137,73 @@ class Crawl:
     def _id(self, key: str) -> str:
         return f"{self._declaration.id}:{key}"
 
-    def _visit(self, key: str, *, alone: bool = False) -> None:
+    def _visit(self, key: str, *, standalone: bool = False) -> None:
         """Ask for a page. `alone`: the page must stand for itself, whatever it says of other addresses."""
         entry = self._pages.entries[key]
         if not self._fetcher.allows(entry.address):
-            self._set(key, entry, State.SKIPPED)
+            self._set(key, entry, PageState.SKIPPED)
             return
         self._visits += 1
         try:
-            entry, answer = self._asker.ask(key, entry, conditional=not alone)
+            entry, answer = self._asker.ask(key, entry, conditional=not standalone)
         except UnreachableError as error:
-            self._fail(key, entry, error.message, error)
+            self._record_failure(key, entry, error.message, error)
             return
         if answer.problem:
-            self._fail(key, entry, answer.problem)
+            self._record_failure(key, entry, answer.problem)
         elif answer.status == 304:
-            self._succeed()
+            self._record_success()
             self._set(key, entry, entry.state, entry.alias)
             if entry.alias:
                 self._frontier.add_key(entry.alias, entry.depth)
         elif answer.location is not None:
             self._moved(key, entry, answer.location, answer.address)
         elif answer.status in (404, 410):
-            self._succeed()
-            self._set(key, entry, State.GONE)
+            self._record_success()
+            self._set(key, entry, PageState.GONE)
         elif answer.status != 200:
             self._refused(key, entry, answer.status)
         else:
-            self._succeed()
-            self._take(key, entry, answer, alone)
+            self._record_success()
+            self._read_body(key, entry, answer, standalone)
 
-    def _moved(self, key: str, entry: Entry, location: str, base: str) -> None:
+    def _moved(self, key: str, entry: PageRecord, location: str, base: str) -> None:
         entry = replace(entry, validator="", digest="")
-        if self._other(key, location, base):
-            self._succeed()
-            self._lead(key, entry, State.MOVED, location, base)
+        if self._is_other_page(key, location, base):
+            self._record_success()
+            self._record_target(key, entry, PageState.MOVED, location, base)
             return
         error = SourceError(
             f"{entry.address} redirects to itself, as {location[:200]!r}.",
             remedy="Declare `url` as the server wants it: is it https://, or another host?",
         )
-        self._fail(key, entry, error.message, error)
+        self._record_failure(key, entry, error.message, error)
 
-    def _take(self, key: str, entry: Entry, answer: Answer, alone: bool) -> None:
+    def _read_body(self, key: str, entry: PageRecord, answer: WebResponse, standalone: bool) -> None:
         """Decide what a page is that was sent."""
         format = "markdown" if entry.twin else format_of_answer(answer)
         digest = base64.b64encode(sha256(answer.body).digest()[:9]).decode("ascii")
         entry = replace(entry, validator=validator_of(answer), digest=digest)
         if format is None:
-            self._set(key, entry, State.SKIPPED)
+            self._set(key, entry, PageState.SKIPPED)
             return
-        data, page = read_page(answer, format)
+        data, page = read_signals(answer, format)
         if self._follows_links and entry.depth < self._declaration.max_depth:
             for link in page.links:
                 self._follow(link, page.base, entry.depth + 1)
-        if page.refresh and self._other(key, page.refresh, page.base):
-            self._lead(key, entry, State.MOVED, page.refresh, page.base)
-        elif page.canonical and not alone and self._names_another(key, page):
-            self._lead(key, entry, State.ALIAS, page.canonical, page.base)
+        if page.refresh and self._is_other_page(key, page.refresh, page.base):
+            self._record_target(key, entry, PageState.MOVED, page.refresh, page.base)
+        elif page.canonical and not standalone and self._has_other_canonical(key, page):
+            self._record_target(key, entry, PageState.ALIAS, page.canonical, page.base)
         elif not page.indexed or not self._scope.wants(entry.address):
-            self._set(key, entry, State.SKIPPED)
-        elif not alone and self._before.get(key) != digest and self._is_held(key, digest):
-            self._lead(key, entry, State.COPY, self._pages.entries[self._holders[digest]].address, entry.address)
+            self._set(key, entry, PageState.SKIPPED)
+        elif not standalone and self._before.get(key) != digest and self._is_duplicate(key, digest):
+            self._record_target(
+                key, entry, PageState.COPY, self._pages.entries[self._key_by_digest[digest]].address, entry.address
+            )
         else:
-            self._set(key, entry, State.DOCUMENT)
-            self._holders[digest] = key
+            self._set(key, entry, PageState.DOCUMENT)
+            self._key_by_digest[digest] = key
             if self._before.get(key) != digest:
                 self._documents.append(self._document(key, entry, answer, data, page, format))
 
@@ -210,28 +212,30 @@ class Crawl:
         if address is not None:
             self._frontier.add(page_address(address) if self._declaration.markdown_twins else address, depth)
 
-    def _other(self, key: str, reference: str, base: str) -> bool:
+    def _is_other_page(self, key: str, reference: str, base: str) -> bool:
         address = self._scope.normal(reference, base)
         return address is None or self._scope.key(address) != key
 
-    def _names_another(self, key: str, page: Page) -> bool:
+    def _has_other_canonical(self, key: str, page: PageSignals) -> bool:
         """Whether the canonical address is that of another page of the site. One outside of what is read says nothing
         to us; and the first page, which badly set up sites name on every page, is no other page's content.
         """
         address = self._scope.address(page.canonical or "", page.base)
         return address is not None and self._scope.key(address) != key and not self._scope.is_start(address)
 
-    def _is_held(self, key: str, digest: str) -> bool:
-        holder = self._holders.get(digest)
+    def _is_duplicate(self, key: str, digest: str) -> bool:
+        holder = self._key_by_digest.get(digest)
         entry = self._pages.entries.get(holder) if holder and holder != key else None
-        return entry is not None and entry.state is State.DOCUMENT and entry.digest == digest
+        return entry is not None and entry.state is PageState.DOCUMENT and entry.digest == digest
 
-    def _document(self, key: str, entry: Entry, answer: Answer, data: bytes, page: Page, format: str) -> Document:
+    def _document(
+        self, key: str, entry: PageRecord, answer: WebResponse, data: bytes, page: PageSignals, format: str
+    ) -> Document:
         url = self._scope.normal(page.canonical, page.base) if page.canonical else None
         if url is None or self._scope.key(url) != key:
             url = self._scope.normal(entry.address, entry.address) or entry.address
         changed = self._changed.get(key) or date_of(answer.headers.get("last-modified"))
-        if changed and changed > datetime.fromtimestamp(self._fetcher.now(), UTC) + SKEW:
+        if changed and changed > datetime.fromtimestamp(self._fetcher.now(), UTC) + MAX_CLOCK_SKEW:
             changed = None
         return Document(
             id=self._id(key),
@@ -245,11 +249,11 @@ class Crawl:
             data=data,
         )
 
-    def _set(self, key: str, entry: Entry, state: State, alias: str = "") -> None:
+    def _set(self, key: str, entry: PageRecord, state: PageState, alias: str = "") -> None:
         self._pages.entries[key] = replace(entry, state=state, alias=alias, done=True)
         self._waiting += 1
 
-    def _lead(self, key: str, entry: Entry, state: State, reference: str, base: str) -> None:
+    def _record_target(self, key: str, entry: PageRecord, state: PageState, reference: str, base: str) -> None:
         """Note that a page leads to another one, which is then asked for; to one outside leads to nothing."""
         address = self._scope.address(reference, base)
         if address is None:
@@ -258,25 +262,25 @@ class Crawl:
                     f"{entry.address} leads to {reference[:200]!r}, which is outside of `url`.",
                     remedy="Declare that address, if it is the site's.",
                 )
-            self._set(key, entry, State.SKIPPED)
+            self._set(key, entry, PageState.SKIPPED)
             return
         self._set(key, entry, state, self._scope.key(address))
         self._frontier.add(address, entry.depth)
 
-    def _succeed(self) -> None:
+    def _record_success(self) -> None:
         self._answered = True
         self._failed_in_a_row = 0
 
-    def _fail(self, key: str, entry: Entry, reason: str, error: SourceError | None = None) -> None:
+    def _record_failure(self, key: str, entry: PageRecord, reason: str, error: SourceError | None = None) -> None:
         """Note that a page cannot be had, which is not to say that it is gone; `error` is raised when none can."""
         self._failed_in_a_row += 1 if error else 0
-        if error and (not self._answered or self._failed_in_a_row >= OUTAGE_PAGES):
+        if error and (not self._answered or self._failed_in_a_row >= MAX_FAILURES_IN_A_ROW):
             raise error
         told = reason if reason.startswith(entry.address) else f"{entry.address}: {reason}"
         self._failures.append(Failure(self._id(key), told))
-        self._set(key, replace(entry, validator="", digest=""), State.FAILED)
+        self._set(key, replace(entry, validator="", digest=""), PageState.FAILED)
 
-    def _refused(self, key: str, entry: Entry, status: int) -> None:
+    def _refused(self, key: str, entry: PageRecord, status: int) -> None:
         """A page that was a document, or that the site lists, is missed; one behind a login that a link led to, not."""
         error = SourceError(
             f"{entry.address} answered HTTP {status}.",
@@ -286,6 +290,6 @@ class Crawl:
         if not self._answered and self._scope.is_start(entry.address):
             raise error
         if key in self._before or not self._follows_links:
-            self._fail(key, entry, f"HTTP {status}.", error)
+            self._record_failure(key, entry, f"HTTP {status}.", error)
         else:
-            self._set(key, entry, State.SKIPPED)
+            self._set(key, entry, PageState.SKIPPED)

@@ -15,13 +15,13 @@ import httpx
 
 from lore.declarations import SiteDeclaration
 from lore.errors import SourceError
-from lore.sources.retries import TRANSIENT, Again, Retries, UnreachableError, retry_after
+from lore.sources.retries import TRANSIENT, Retry, RetryPolicy, UnreachableError, retry_after
 from lore.sources.site.guard import GuardedBackend, resolve
 from lore.sources.site.inflate import Inflater, TooLargeError
 from lore.sources.site.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from lore.sources.site.robots import USER_AGENT, Robots
 
-__all__ = ["Answer", "Fetcher"]
+__all__ = ["Fetcher", "WebResponse"]
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 5
@@ -36,7 +36,7 @@ HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WebResponse:
     """What a server said. `body` is there for status 200 and a wanted type; `headers` have names in lower case.
 
     `problem` says why the page, and this page alone, cannot be had.
@@ -79,7 +79,7 @@ class Fetcher:
         self._declaration = declaration
         self._timeout = timeout
         self._sleep, self.now, self._clock = sleep, now, clock
-        self._retries = Retries(max_retries, sleep=sleep, now=now)
+        self._retries = RetryPolicy(max_retries, sleep=sleep, now=now)
         self._backend = GuardedBackend(declaration.allow_hosts, resolve=resolve)
         self._pool = httpcore.ConnectionPool(
             ssl_context=httpx.create_ssl_context(),  # with the certificates that SSL_CERT_FILE adds
@@ -113,7 +113,7 @@ class Fetcher:
         """Whether robots.txt allows us to ask for the address."""
         return self.robots(address).allows(address)
 
-    def follow(self, address: str, *, limit: int, cut: bool = False) -> Answer:
+    def follow(self, address: str, *, limit: int, cut: bool = False) -> WebResponse:
         """Like `get`, to where redirects lead; for files that are no pages."""
         for _ in range(MAX_REDIRECTS + 1):
             answer = self.get(address, limit=limit, cut=cut)
@@ -125,8 +125,8 @@ class Fetcher:
             except ValueError:
                 scheme = ""
             if scheme not in ("http", "https") or not address.isascii():
-                return Answer(address, 404)
-        return Answer(address, 404, problem="It redirects in a circle.")
+                return WebResponse(address, 404)
+        return WebResponse(address, 404, problem="It redirects in a circle.")
 
     def get(
         self,
@@ -135,32 +135,32 @@ class Fetcher:
         *,
         limit: int,
         cut: bool = False,
-        wanted: Callable[[Answer], bool] = lambda _: True,
-    ) -> Answer:
+        wanted: Callable[[WebResponse], bool] = lambda _: True,
+    ) -> WebResponse:
         """One address, without following redirects. A body over `limit` bytes is a problem, or cut off there.
 
         The body is not read where `wanted`, which sees the answer without it, says no. Raises UnreachableError when
         the repeats are used up, and SourceError, retryable, when the server or the declaration ends the run.
         """
-        last = Answer(address, 0)
+        last = WebResponse(address, 0)
 
-        def once() -> Answer | Again:
+        def once() -> WebResponse | Retry:
             nonlocal last
             self._pace(address)
             try:
                 outcome = self._once(address, headers or {}, limit, cut, wanted)
             finally:
                 self._last_call[urlsplit(address).netloc] = self._clock()
-            if not isinstance(outcome, Answer) or outcome.status not in TRANSIENT:
+            if not isinstance(outcome, WebResponse) or outcome.status not in TRANSIENT:
                 return outcome
             last = outcome
             wait = retry_after(outcome.headers.get("retry-after"), self.now())
             if wait is None and outcome.status == 429:
                 wait = PAUSE_WITHOUT_HEADER
-            return Again(f"HTTP {outcome.status}", wait)
+            return Retry(f"HTTP {outcome.status}", wait)
 
         try:
-            return self._retries.call(_name(address), once)
+            return self._retries.call(_display_address(address), once)
         except UnreachableError as error:
             if last.status == 429:  # it is the run that is too much, not the page
                 raise SourceError(error.message, remedy="Raise `delay_seconds`.", retryable=True) from None
@@ -195,27 +195,29 @@ class Fetcher:
         headers: Mapping[str, str],
         limit: int,
         cut: bool,
-        wanted: Callable[[Answer], bool],
-    ) -> Answer | Again:
+        wanted: Callable[[WebResponse], bool],
+    ) -> WebResponse | Retry:
         self._backend.deadline = time.monotonic() + self._timeout
         extensions = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), self._timeout)}
         asked: list[tuple[bytes | str, bytes | str]] = [*HEADERS.items(), *headers.items()]
         try:
             with self._pool.stream("GET", address, headers=asked, extensions=extensions) as response:
-                answer = Answer(address, response.status, _headers(response.headers))
+                answer = WebResponse(address, response.status, _headers(response.headers))
                 if response.status != 200:
                     _drain(response)
                     return answer
                 return self._read(response, answer, limit, cut) if wanted(answer) else answer
         except httpcore.TimeoutException:
-            return Again(f"no complete answer within {self._timeout:g} seconds")
+            return Retry(f"no complete answer within {self._timeout:g} seconds")
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            return Again(f"{type(error).__name__}: {error}".rstrip(". "))
+            return Retry(f"{type(error).__name__}: {error}".rstrip(". "))
 
-    def _read(self, response: httpcore.Response, answer: Answer, limit: int, cut: bool) -> Answer | Again:
+    def _read(self, response: httpcore.Response, answer: WebResponse, limit: int, cut: bool) -> WebResponse | Retry:
         encoding = answer.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            return Answer(address=answer.address, status=200, problem=f"It comes in the encoding {encoding[:40]!r}.")
+            return WebResponse(
+                address=answer.address, status=200, problem=f"It comes in the encoding {encoding[:40]!r}."
+            )
         inflater = Inflater(limit, compressed=encoding not in ("", "identity"))
         try:
             for piece in response.iter_stream():
@@ -224,11 +226,11 @@ class Fetcher:
             body = inflater.result()
         except TooLargeError:
             if cut:
-                return Answer(answer.address, 200, answer.headers, inflater.partial())
-            return Answer(answer.address, 200, answer.headers, problem=f"It is larger than {limit:,} bytes.")
+                return WebResponse(answer.address, 200, answer.headers, inflater.partial())
+            return WebResponse(answer.address, 200, answer.headers, problem=f"It is larger than {limit:,} bytes.")
         except zlib.error as error:
-            return Again(f"the body cannot be unpacked ({error})")
-        return Answer(answer.address, 200, answer.headers, body)
+            return Retry(f"the body cannot be unpacked ({error})")
+        return WebResponse(answer.address, 200, answer.headers, body)
 
 
 def _drain(response: httpcore.Response) -> None:
@@ -248,5 +250,5 @@ def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
-def _name(address: str) -> str:
+def _display_address(address: str) -> str:
     return re.sub(r"[?#].*", "", address)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from lore.sources.site.pages import Entry, Pages
+from lore.sources.site.records import PageRecord, PageRecords
 from lore.sources.site.urls import Scope
 
 __all__ = ["Frontier"]
@@ -15,7 +15,7 @@ class Frontier:
     entries nothing new does.
     """
 
-    def __init__(self, pages: Pages, scope: Scope, limit: int) -> None:
+    def __init__(self, pages: PageRecords, scope: Scope, limit: int) -> None:
         self._pages = pages
         self._scope = scope
         self._limit = limit
@@ -42,7 +42,7 @@ class Frontier:
         if entry is None:
             if len(self._pages.entries) >= self._limit:
                 return
-            entry = self._pages.entries[key] = Entry(address, depth=depth)
+            entry = self._pages.entries[key] = PageRecord(address, depth=depth)
         self._seen.add(key)
         if not entry.done:
             self._queue.append(key)

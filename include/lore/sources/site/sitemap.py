@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 from lore.declarations import SiteDeclaration
 from lore.errors import SourceError
-from lore.sources.site.fetch import Answer, Fetcher
+from lore.sources.site.fetch import Fetcher, WebResponse
 from lore.sources.site.inflate import TooLargeError, gunzip
 from lore.sources.site.urls import Scope
 
-__all__ = ["Listed", "listed_pages", "markdown_links"]
+__all__ = ["SitemapEntry", "listed_pages", "markdown_links"]
 
 MAX_FILES = 1000
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -27,14 +27,14 @@ MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class SitemapEntry:
     """A page that the site lists, and when it says that the page changed."""
 
     address: str
     changed: datetime | None = None
 
 
-def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> list[Listed]:
+def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> list[SitemapEntry]:
     """Every page in scope that sitemaps (or llms.txt, where that is declared) list, each once; [] where none does.
 
     Raises SourceError when a list cannot be read whole: what is missing in it must not look deleted.
@@ -45,13 +45,13 @@ def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -
         found = _llms_txt(fetcher, declaration, scope)
     else:
         found = _Sitemaps(fetcher, declaration, scope).pages()
-    pages: dict[str, Listed] = {}
+    pages: dict[str, SitemapEntry] = {}
     for count, listed in enumerate(found):
         if count > MAX_ADDRESSES:
             raise _unusable(declaration.url, f"its sitemaps list more than {MAX_ADDRESSES:,} addresses")
         address = scope.address(listed.address, scope.origin)
         if address is not None and scope.wants(address):
-            pages.setdefault(scope.key(address), Listed(address, listed.changed))
+            pages.setdefault(scope.key(address), SitemapEntry(address, listed.changed))
     if not pages and declaration.discovery in ("sitemap", "llms_txt"):
         raise SourceError(
             f"{declaration.url} lists no page that the declaration covers ({declaration.discovery}).",
@@ -65,13 +65,13 @@ def markdown_links(text: str) -> list[str]:
     return MARKDOWN_LINK.findall(text)
 
 
-def _llms_txt(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> Iterator[Listed]:
+def _llms_txt(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> Iterator[SitemapEntry]:
     for place in dict.fromkeys((f"{scope.origin}{scope.prefix}/llms.txt", f"{scope.origin}/llms.txt")):
         answer = fetcher.follow(place, limit=MAX_FILE_BYTES)
         if answer.status == 200 and not answer.problem and not answer.body.lstrip().startswith(b"<"):
             for link in markdown_links(answer.body.decode("utf-8", "replace")):
                 if address := scope.normal(link, answer.address):
-                    yield Listed(address)
+                    yield SitemapEntry(address)
             return
 
 
@@ -86,7 +86,7 @@ class _Sitemaps:
         self._declaration = declaration
         self._seen: set[str] = set()
 
-    def pages(self) -> Iterator[Listed]:
+    def pages(self) -> Iterator[SitemapEntry]:
         named = self._declaration.sitemaps or self._fetcher.robots(f"{self._scope.origin}/").sitemaps
         found = False
         for listed in self._read_all(named, sure=True):
@@ -97,7 +97,7 @@ class _Sitemaps:
         guesses = (f"{self._scope.origin}{self._scope.prefix}/sitemap.xml", f"{self._scope.origin}/sitemap.xml")
         yield from self._read_all(guesses, sure=False)
 
-    def _read_all(self, addresses: tuple[str, ...], *, sure: bool) -> Iterator[Listed]:
+    def _read_all(self, addresses: tuple[str, ...], *, sure: bool) -> Iterator[SitemapEntry]:
         queue = deque((address, sure) for address in addresses)
         while queue:
             address, named = queue.popleft()
@@ -116,7 +116,7 @@ class _Sitemaps:
                 else:
                     yield listed
 
-    def _missing(self, answer: Answer, named: bool) -> None:
+    def _missing(self, answer: WebResponse, named: bool) -> None:
         """A sitemap that is not there lists nothing; one that we may not or cannot read may list everything."""
         if answer.status in (404, 410) and not (self._declaration.sitemaps and named):
             return
@@ -124,7 +124,7 @@ class _Sitemaps:
             raise _unusable(answer.address, answer.problem.rstrip(".") or f"HTTP {answer.status}")
 
 
-def _entries(answer: Answer, named: bool) -> Iterator[tuple[str, Listed]]:
+def _entries(answer: WebResponse, named: bool) -> Iterator[tuple[str, SitemapEntry]]:
     """What a sitemap lists, as ("url" | "sitemap", entry); nothing where a guessed place holds something else."""
     try:
         body = answer.body
@@ -139,12 +139,12 @@ def _entries(answer: Answer, named: bool) -> Iterator[tuple[str, Listed]]:
         yield from _xml_entries(body, answer.address, named)
     elif start.startswith((b"http://", b"https://")):
         for line in body.decode("utf-8-sig", "replace").split():
-            yield "url", Listed(line)
+            yield "url", SitemapEntry(line)
     elif named:
         raise _unusable(answer.address, "it is no sitemap")
 
 
-def _xml_entries(body: bytes, address: str, named: bool) -> Iterator[tuple[str, Listed]]:
+def _xml_entries(body: bytes, address: str, named: bool) -> Iterator[tuple[str, SitemapEntry]]:
     """Streams the entries; entities that the file defines are not expanded, and nothing outside is loaded."""
     from lxml import etree
 
@@ -162,7 +162,7 @@ def _xml_entries(body: bytes, address: str, named: bool) -> Iterator[tuple[str, 
             if event == "end" and tag in ("url", "sitemap"):
                 location = "".join((element.findtext("{*}loc") or "").split())
                 if location:
-                    yield tag, Listed(location, _time(element.findtext("{*}lastmod")))
+                    yield tag, SitemapEntry(location, _time(element.findtext("{*}lastmod")))
                 element.clear()
                 while element.getprevious() is not None:  # or the tree would keep an empty element for each
                     del element.getparent()[0]

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from lore.declarations import SiteDeclaration
-from lore.sources.cursors import selection_of, unreadable_cursor
+from lore.sources.cursors import invalid_cursor, selection_digest
 from lore.sources.site.crawl import Crawl
 from lore.sources.site.fetch import Fetcher
-from lore.sources.site.pages import Pages
+from lore.sources.site.records import PageRecords
 from lore.sources.site.urls import Scope
 from lore.types import Batch, Cursor
 
 __all__ = ["SiteSource"]
 
-COUNTS = {
+SELECTING_KEYS = {
     "url", "discovery", "include", "exclude", "version", "query_parameters", "markdown_twins", "audiences", "max_bytes"
 }  # fmt: skip
 """What a declaration says about which documents there are, and how they look."""
@@ -71,21 +71,21 @@ class SiteSource:
 
         A page beyond `max_pages` is unknown: what led to it must be read again, because links stand in bodies.
         """
-        pages = Pages.from_cursor(cursor, self._selection(), self._scope.origin)
-        if pages is None or not pages.doubt(name.removeprefix(f"{self.id}:") for name in document_ids):
+        pages = PageRecords.from_cursor(cursor, self._selection(), self._scope.origin)
+        if pages is None or not pages.invalidate(name.removeprefix(f"{self.id}:") for name in document_ids):
             return None
         return pages.to_cursor(self._selection(), self._scope.origin)
 
-    def _pages(self, since: Cursor | None, now: float) -> Pages:
+    def _pages(self, since: Cursor | None, now: float) -> PageRecords:
         """What is known at the start: the pages of the last round, or of one that goes on."""
         try:
-            pages = Pages.from_cursor(since, self._selection(), self._scope.origin) if since else None
+            pages = PageRecords.from_cursor(since, self._selection(), self._scope.origin) if since else None
         except ValueError:
-            raise unreadable_cursor(self.id) from None
-        pages = pages or Pages()
+            raise invalid_cursor(self.id) from None
+        pages = pages or PageRecords()
         if pages.started is None or not 0 <= now - pages.started < ROUND_SECONDS:
             pages.begin(int(now))
         return pages
 
     def _selection(self) -> str:
-        return selection_of(self._declaration.model_dump_json(include=COUNTS))
+        return selection_digest(self._declaration.model_dump_json(include=SELECTING_KEYS))

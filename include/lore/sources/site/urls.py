@@ -26,7 +26,7 @@ TRACKING = re.compile(
 PRINT_VALUES = frozenset({"print", "printable"})
 SESSION = re.compile(r";jsessionid=[^/]*", re.IGNORECASE)
 INDEX = re.compile(r"(?:index|default|home)\.(?:html?|xhtml|php|aspx?|jsp)", re.IGNORECASE)
-NEVER = re.compile(
+EXCLUDED_PATHS = re.compile(
     r"/(?:_print|print-?view|printable|_sources)(?:/|$)|/(?:genindex|py-modindex)(?:\.html|/?$)", re.IGNORECASE
 )
 """Pages to print, the sources of pages (Sphinx), and lists of words, which have no text of their own."""
@@ -77,7 +77,7 @@ class Scope:
     def address(self, reference: str, base: str) -> str | None:
         """What a link on the page `base` points to, or None when that is not to be asked for."""
         address = self.normal(reference, base)
-        return address if address is not None and self._belongs(address) else None
+        return address if address is not None and self._is_in_scope(address) else None
 
     def normal(self, reference: str, base: str) -> str | None:
         """The address in its one spelling, also outside the allowed prefix; None for other hosts and schemes."""
@@ -106,13 +106,13 @@ class Scope:
 
     def wants(self, address: str) -> bool:
         """Whether the page is one of those that are indexed; others may be read for their links."""
-        return not self._include or any(glob.match(self._below(address)) for glob in self._include)
+        return not self._include or any(glob.match(self._relative(address)) for glob in self._include)
 
     def is_start(self, address: str) -> bool:
         """Whether the address is that of the site's first page."""
         return self.key(address) in {self.key(start) for start in (*self.starts, f"{self.origin}/")}
 
-    def _belongs(self, address: str) -> bool:
+    def _is_in_scope(self, address: str) -> bool:
         path = address.removeprefix(self.origin).partition("?")[0]
         if path != self.prefix and not path.startswith(f"{self.prefix}/"):
             return False
@@ -121,7 +121,7 @@ class Scope:
         segments = [segment for segment in path.split("/") if segment]
         if len(segments) > MAX_SEGMENTS or any(segments.count(each) > MAX_REPEATS for each in set(segments)):
             return False
-        if NEVER.search(path) or any(glob.match(self._below(address)) for glob in self._exclude):
+        if EXCLUDED_PATHS.search(path) or any(glob.match(self._relative(address)) for glob in self._exclude):
             return False
         return self._version is None or self._is_version(segments)
 
@@ -130,7 +130,7 @@ class Scope:
         found = next((each for each in segments if each == self._version or VERSION.fullmatch(each)), None)
         return found is None or found == self._version
 
-    def _below(self, address: str) -> str:
+    def _relative(self, address: str) -> str:
         return address.removeprefix(self.origin).removeprefix(self.prefix).lstrip("/")
 
     def _query(self, query: str) -> str:
@@ -139,12 +139,12 @@ class Scope:
         kept = [
             (name, value)
             for name, value in parse_qsl(query, keep_blank_values=True)[:50]
-            if (name in self._parameters if self._parameters is not None else _counts(name, value))
+            if (name in self._parameters if self._parameters is not None else _is_significant(name, value))
         ]
         return urlencode(sorted(kept), errors="replace")
 
 
-def _counts(name: str, value: str) -> bool:
+def _is_significant(name: str, value: str) -> bool:
     return not TRACKING.fullmatch(name) and value.lower() not in PRINT_VALUES
 
 

@@ -11,9 +11,9 @@ from typing import Self, TypeAlias
 from lore.errors import ConfigurationError, SourceError
 from lore.sources.http import HttpError, JsonApi, Secrets
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
-from lore.sources.retries import Again, Retries
-from lore.sources.slack.errors import NEXT_RUN, SET_TOKEN, SlackError, endless, refusal, strange, word
-from lore.sources.slack.payload import is_ts
+from lore.sources.retries import Retry, RetryPolicy
+from lore.sources.slack.errors import NEXT_RUN, SET_TOKEN, SlackError, endless, error_code, refusal, unexpected_answer
+from lore.sources.slack.values import is_ts
 
 __all__ = ["DEFAULT_BASE_URL", "SlackApi", "SlackConnection"]
 
@@ -27,10 +27,10 @@ RATE_LIMITED_WAIT = 60.0
 LIST_LIMIT = 200
 """Slack asks for no more users or channels than this in a call."""
 MAX_RESTARTS = 3
-MAX_BARREN_PAGES = 20
+MAX_EMPTY_PAGES = 20
 """Slack may send pages with nothing in them, but not for ever."""
-LIMITED = frozenset({"ratelimited", "rate_limited"})
-PASSING = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
+RATE_LIMIT_ERRORS = frozenset({"ratelimited", "rate_limited"})
+TRANSIENT_ERRORS = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
 """Errors that pass by themselves."""
 
 
@@ -50,13 +50,13 @@ class SlackConnection:
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.time
 
-    def retries(self) -> Retries:
+    def retries(self) -> RetryPolicy:
         """How calls are repeated."""
-        return Retries(self.max_retries, MAX_WAIT, "", self.sleep, self.now)
+        return RetryPolicy(self.max_retries, MAX_WAIT, "", self.sleep, self.now)
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class TokenIdentity:
     """Whose token it is, the workspace's address ("" where it has none), and the token's scopes, if Slack tells."""
 
     who: str
@@ -95,29 +95,29 @@ class SlackApi:
         """Ask whose token it is; returns the workspace's address, without the slash at its end. Raises as `call`."""
         return self.identity().url
 
-    def identity(self) -> Identity:
+    def identity(self) -> TokenIdentity:
         """Ask whose token it is. Raises as `call`."""
         data = self.call("auth.test")
         self._app_name = _name(data.get("user")) or self._app_name
         url = as_text(data.get("url"))
         url = url.rstrip("/") if re.fullmatch(r"https?://[A-Za-z0-9.:-]{1,253}/?", url) else ""
         scopes = tuple(sorted(one for one in re.split(r"[,\s]+", self._scopes) if re.fullmatch(r"[a-z_.:]{1,80}", one)))
-        return Identity(f"{self._app_name} in {url or 'a workspace without address'}", url, scopes)
+        return TokenIdentity(f"{self._app_name} in {url or 'a workspace without address'}", url, scopes)
 
     def call(self, method: str, params: Params | None = None, *, about: str = "") -> Payload:
         """What a method answers; `about` names in errors what was asked for. Raises SlackError, SourceError."""
         asked = f"{method} for {about}" if about else method
 
-        def once() -> Payload | Again:
+        def once() -> Payload | Retry:
             reply = self._http.get(f"/{method}", params)
             data, self._scopes = reply.data, reply.headers.get("x-oauth-scopes", "")
             if not isinstance(data, dict) or not isinstance(data.get("ok"), bool):
-                raise strange(method)
+                raise unexpected_answer(method)
             if data["ok"]:
                 return data
-            code = word(data.get("error"))
-            if code in LIMITED | PASSING:
-                return Again(f"Slack says {code}", RATE_LIMITED_WAIT if code in LIMITED else None)
+            code = error_code(data.get("error"))
+            if code in RATE_LIMIT_ERRORS | TRANSIENT_ERRORS:
+                return Retry(f"Slack says {code}", RATE_LIMITED_WAIT if code in RATE_LIMIT_ERRORS else None)
             raise refusal(asked, data, about=about, app=self._app_name)
 
         try:
@@ -160,7 +160,7 @@ class SlackApi:
         Raises SourceError rather than end before the list does.
         """
         start = seen = params.get(edge, "")
-        cursor, restarts, barren = "", 0, 0
+        cursor, restarts, empty_pages = "", 0, 0
         while True:
             asked: dict[str, str | int] = {"limit": self._page_size, **params}
             asked |= ({edge: start} if start else {}) | ({"cursor": cursor} if cursor else {})
@@ -173,19 +173,19 @@ class SlackApi:
                 continue
             found = [message for message in _items(page, "messages", method) if is_ts(message.get("ts"))]
             yield found
-            further = _furthest(edge, [message["ts"] for message in found], seen)
-            barren = barren + 1 if further == seen else 0
+            further = _furthest_timestamp(edge, [message["ts"] for message in found], seen)
+            empty_pages = empty_pages + 1 if further == seen else 0
             seen, cursor = further, _next_cursor(page)
             if not cursor and (page.get("has_more") is not True or page.get("is_limited")):
                 return
-            if barren > (MAX_BARREN_PAGES if cursor else 0):
+            if empty_pages > (MAX_EMPTY_PAGES if cursor else 0):
                 raise endless(method, about)
             start = start if cursor else seen
 
 
 def _items(page: Payload, key: str, method: str) -> list[Payload]:
     if not isinstance(page.get(key), list):
-        raise strange(method)
+        raise unexpected_answer(method)
     return as_mappings(page[key])
 
 
@@ -193,7 +193,7 @@ def _next_cursor(page: Payload) -> str:
     return as_text(as_mapping(page.get("response_metadata")).get("next_cursor"))
 
 
-def _furthest(edge: str, found: list[str], seen: str) -> str:
+def _furthest_timestamp(edge: str, found: list[str], seen: str) -> str:
     """The timestamp in the direction of reading that lies furthest: the oldest where `edge` is latest."""
     times = [*found, seen] if seen else found
     return (min if edge == "latest" else max)(times, key=float) if times else ""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from lore.convert.decoding import clean
 from lore.sources.payload import Payload, as_mappings, as_text
-from lore.sources.slack.mrkdwn import Names, to_markdown
-from lore.sources.slack.payload import as_count
+from lore.sources.slack.mrkdwn import SlackNames, to_markdown
+from lore.sources.slack.values import as_count
 
 __all__ = ["PostFile", "attachment_quotes", "block_texts", "file_lines", "read_file", "read_files"]
 
@@ -39,7 +39,7 @@ class PostFile:
     download: str = field(default="", repr=False)
 
 
-def attachment_quotes(message: Payload, names: Names) -> Iterator[str]:
+def attachment_quotes(message: Payload, names: SlackNames) -> Iterator[str]:
     """Previews of links, and what integrations attach, as quotes."""
     for attachment in as_mappings(message.get("attachments")):
         title, link = as_text(attachment.get("title")), as_text(attachment.get("title_link"))
@@ -80,7 +80,7 @@ def read_file(payload: Payload, said: str = "") -> PostFile | None:
     if not name or mode in ("tombstone", "hidden_by_limit"):
         return None
     plain = f"File: {name}"
-    label = "File: " + to_markdown(_link(as_text(payload.get("permalink")).partition("?")[0], name), Names())
+    label = "File: " + to_markdown(_link(as_text(payload.get("permalink")).partition("?")[0], name), SlackNames())
     kind = as_text(payload.get("mimetype"))
     is_text = mode == "snippet" or (mode == "hosted" and bool(TEXT_TYPES.fullmatch(kind)))
     preview = clean(as_text(payload.get("preview"))) if mode == "snippet" else ""

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from lore.sources.cursors import unreadable_cursor
+from lore.sources.cursors import invalid_cursor
 from lore.sources.payload import as_mapping, as_text
 from lore.types import Cursor
 
-__all__ = ["ChannelState", "CursorWriter", "Marks", "from_cursor", "mark_of"]
+__all__ = ["ChannelState", "ConversationDigests", "CursorWriter", "conversation_digest", "from_cursor"]
 
 KEY_LENGTH = 4
 MARK_LENGTH = 12
@@ -33,13 +33,13 @@ class ChannelState:
     marks: frozenset[str] = frozenset()
 
 
-def mark_of(ts: str, *values: object) -> str:
+def conversation_digest(ts: str, *values: object) -> str:
     """Twelve characters that tell values from all others (48 bits of their sha256), and what they are values of."""
     digest = sha256(json.dumps(values, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).digest()
     return _key(ts) + urlsafe_b64encode(digest[:6]).decode()
 
 
-class Marks:
+class ConversationDigests:
     """The marks of conversations, to be found by the timestamps of these."""
 
     def __init__(self, marks: Iterable[str]) -> None:
@@ -79,7 +79,7 @@ def from_cursor(cursor: Cursor, selection: str, source_id: str) -> dict[str, Cha
             return {}
         return {identity: _state(as_mapping(value)) for identity, value in stored["channels"].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise unreadable_cursor(source_id) from None
+        raise invalid_cursor(source_id) from None
 
 
 def _values(state: ChannelState) -> dict[str, str | None]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from lore.sources.payload import Payload, as_text
 from lore.sources.slack.messages import Conversation, display_name, one_line, render, title_of
-from lore.sources.slack.mrkdwn import Names
+from lore.sources.slack.mrkdwn import SlackNames
 from lore.types import Document
 
-__all__ = ["Channel", "People", "Publisher", "read_channel"]
+__all__ = ["Channel", "ConversationDocuments", "WorkspaceUsers", "read_channel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +23,18 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class WorkspaceUsers:
     """What ids mean, and the ids of the users that are bots."""
 
-    names: Names
+    names: SlackNames
     bots: Container[str]
 
     @classmethod
-    def of(cls, users: Iterable[Payload], channels: Iterable[Channel]) -> People:
+    def of(cls, users: Iterable[Payload], channels: Iterable[Channel]) -> WorkspaceUsers:
         """Read Slack's user objects."""
         known = {user["id"]: user for user in users if isinstance(user.get("id"), str)}
         return cls(
-            Names(
+            SlackNames(
                 {key: name for key, user in known.items() if (name := display_name(user))},
                 {channel.id: channel.name for channel in channels},
             ),
@@ -43,7 +43,7 @@ class People:
 
 
 @dataclass(frozen=True, slots=True)
-class Publisher:
+class ConversationDocuments:
     """Makes documents named SOURCE:CHANNEL:TS, where TS is that of the thread, or of the conversation's first message.
 
     `workspace_url` is the address that permalinks start with, "" for documents without one. What is said in a private

@@ -7,7 +7,7 @@ import re
 from lore.errors import SourceError
 from lore.sources.payload import Payload, as_text
 
-__all__ = ["NEXT_RUN", "SET_TOKEN", "UNREADABLE", "SlackError", "endless", "refusal", "strange", "word"]
+__all__ = ["NEXT_RUN", "SET_TOKEN", "UNREADABLE", "SlackError", "endless", "error_code", "refusal", "unexpected_answer"]
 
 SET_TOKEN = "Set LORE_SLACK_TOKEN to the Bot User OAuth Token (xoxb-…) from the app's page OAuth & Permissions."  # noqa: S105
 UNREADABLE = frozenset({"not_in_channel", "channel_not_found"})
@@ -25,7 +25,7 @@ class SlackError(SourceError):
 
 def refusal(asked: str, answer: Payload, *, about: str, app: str) -> SlackError:
     """The error for an answer that is not ok; `asked` is the call, `about` its channel, `app` the app's name."""
-    code = word(answer.get("error")) or "unknown_error"
+    code = error_code(answer.get("error")) or "unknown_error"
     if code != "missing_scope":
         return SlackError(f"Slack refuses {asked}: {code}.", code=code, remedy=_remedy(code, about, app))
     needed, provided = _scopes(answer.get("needed")), _scopes(answer.get("provided"))
@@ -47,7 +47,7 @@ def endless(method: str, about: str = "") -> SourceError:
     )
 
 
-def strange(method: str) -> SourceError:
+def unexpected_answer(method: str) -> SourceError:
     """The error for an answer that is not one of Slack's."""
     return SourceError(
         f"{method} answered something else than Slack does.",
@@ -55,7 +55,7 @@ def strange(method: str) -> SourceError:
     )
 
 
-def word(value: object) -> str:
+def error_code(value: object) -> str:
     """An error code, which is a word; anything else that a server says is not repeated."""
     text = as_text(value)
     return text if re.fullmatch(r"[a-z_]{1,60}", text) else ""

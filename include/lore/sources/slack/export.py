@@ -10,7 +10,7 @@ from typing import Any
 from lore.declarations import SlackExportDeclaration
 from lore.errors import SourceError
 from lore.sources.slack.archive import BrokenFileError, SlackArchive, open_archive
-from lore.sources.slack.documents import Channel, People, Publisher, read_channel
+from lore.sources.slack.documents import Channel, ConversationDocuments, WorkspaceUsers, read_channel
 from lore.sources.slack.messages import Conversation, Post, conversations, read_post
 from lore.types import Batch, Cursor, Failure
 
@@ -27,7 +27,7 @@ class SlackExportSource:
     def __init__(self, declaration: SlackExportDeclaration) -> None:
         self.id = declaration.id
         self._declaration = declaration
-        self._publisher = Publisher(declaration.id, declaration.workspace_url or "", declaration.audiences)
+        self._publisher = ConversationDocuments(declaration.id, declaration.workspace_url or "", declaration.audiences)
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
         """Yield a batch for each channel; a day that cannot be read is a failure by name."""
@@ -90,7 +90,7 @@ class _Export:
     """An opened export; `folders` says in which folder a channel's days are."""
 
     archive: SlackArchive
-    people: People
+    people: WorkspaceUsers
     folders: Mapping[Channel, str]
 
     @classmethod
@@ -103,7 +103,7 @@ class _Export:
             for payload in _objects(archive, file)
             if (channel := read_channel(payload, private=private))
         }
-        return cls(archive, People.of(users, folders), folders)
+        return cls(archive, WorkspaceUsers.of(users, folders), folders)
 
 
 def _objects(archive: SlackArchive, name: str) -> list[Mapping[str, Any]]:

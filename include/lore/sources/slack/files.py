@@ -12,9 +12,9 @@ import httpx
 
 from lore.convert.decoding import clean, decode
 from lore.errors import ConversionError, SourceError
-from lore.sources.bodies import broken_off, read_body
+from lore.sources.bodies import read_body, retry_for_error
 from lore.sources.payload import as_mapping
-from lore.sources.retries import TRANSIENT, Again, retry_after
+from lore.sources.retries import TRANSIENT, Retry, retry_after
 from lore.sources.slack.api import SlackApi, SlackConnection
 from lore.sources.slack.attachments import PostFile, read_file
 from lore.sources.slack.errors import NEXT_RUN, SlackError
@@ -24,7 +24,7 @@ __all__ = ["SlackFiles"]
 
 SLACK_DOMAINS = ("slack.com", "slack-gov.com")
 HTML = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
-LOST = frozenset({"file_not_found", "file_deleted", "access_denied", "not_visible", "no_permission"})
+UNREADABLE_FILE_CODES = frozenset({"file_not_found", "file_deleted", "access_denied", "not_visible", "no_permission"})
 
 
 class SlackFiles:
@@ -47,7 +47,7 @@ class SlackFiles:
         if self._client:
             self._client.close()
 
-    def completed(self, conversation: Conversation) -> Conversation:
+    def with_file_texts(self, conversation: Conversation) -> Conversation:
         """The conversation with the text of its files. Raises SourceError when Slack cannot be reached, and when it
         does not give files to this token.
         """
@@ -60,7 +60,12 @@ class SlackFiles:
     def _complete(self, file: PostFile) -> PostFile:
         if file.unknown:
             file = self._look_up(file)
-        if file.whole or not file.download or not 0 < file.size <= self._max_bytes or not self.may_ask(file.download):
+        if (
+            file.whole
+            or not file.download
+            or not 0 < file.size <= self._max_bytes
+            or not self.is_slack_address(file.download)
+        ):
             return file
         try:
             data = self._retries.call("A file in Slack", lambda: self._download(file))
@@ -79,12 +84,12 @@ class SlackFiles:
         try:
             payload = as_mapping(self._api.call("files.info", {"file": file.id}, about="a file").get("file"))
         except SlackError as error:
-            if error.code not in LOST:
+            if error.code not in UNREADABLE_FILE_CODES:
                 raise
             return file
         return read_file({**payload, "file_access": "visible"}) or file
 
-    def may_ask(self, url: str) -> bool:
+    def is_slack_address(self, url: str) -> bool:
         """Whether the address is one of Slack's, or, where another server stands in for Slack, of that server."""
         try:
             parts, port = urlsplit(url), urlsplit(url).port
@@ -96,7 +101,7 @@ class SlackFiles:
                 return parts.scheme == "https" and port in (None, 443) and host.endswith(f".{domain}")
         return (parts.scheme, host, port) == (self._home.scheme, home, self._home.port)
 
-    def _download(self, file: PostFile) -> bytes | Again:
+    def _download(self, file: PostFile) -> bytes | Retry:
         """The file's bytes; none when it is gone, or larger than was said."""
         if self._client is None:
             headers = {"User-Agent": "lore", "Authorization": f"Bearer {self._token}"}
@@ -106,15 +111,15 @@ class SlackFiles:
             with self._client.stream("GET", file.download) as response:
                 body = read_body(response, most=self._max_bytes, deadline=deadline)
         except httpx.TimeoutException as error:
-            return broken_off(error, self._timeout)
+            return retry_for_error(error, self._timeout)
         except (httpx.HTTPError, httpx.InvalidURL) as error:  # whose words may hold the address of the file
-            return Again(f"it cannot be downloaded ({type(error).__name__})")
+            return Retry(f"it cannot be downloaded ({type(error).__name__})")
         if body is None:
             return b""
         status = response.status_code
         if status in TRANSIENT:
             wait = retry_after(response.headers.get("retry-after"), self._retries.now())
-            return Again(f"HTTP {status}", 60.0 if wait is None and status == 429 else wait)
+            return Retry(f"HTTP {status}", 60.0 if wait is None and status == 429 else wait)
         if status in (404, 410):
             return b""
         if not response.is_success or HTML.match(body[:200]):

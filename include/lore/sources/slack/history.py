@@ -10,11 +10,11 @@ from lore.sources.payload import Payload, as_text
 from lore.sources.slack.api import SlackApi
 from lore.sources.slack.errors import SlackError
 from lore.sources.slack.messages import week_of
-from lore.sources.slack.payload import is_ts
+from lore.sources.slack.values import is_ts
 
 __all__ = ["Week", "replies", "weeks"]
 
-VANISHED = frozenset({"thread_not_found", "message_not_found"})
+MISSING_THREAD_CODES = frozenset({"thread_not_found", "message_not_found"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def replies(api: SlackApi, channel: str, ts: str, *, about: str) -> list[Payload
         for page in api.messages("conversations.replies", "oldest", about=about, channel=channel, ts=ts):
             found |= {one["ts"]: one for one in page if ts in (one["ts"], _thread(one))}
     except SlackError as error:
-        if error.code not in VANISHED:
+        if error.code not in MISSING_THREAD_CODES:
             raise
         return []
     return list(found.values())

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from lore.sources.payload import Payload, as_mapping, as_text
 from lore.sources.slack.attachments import PostFile, attachment_quotes, block_texts, file_lines, read_files
-from lore.sources.slack.mrkdwn import Names, escape, to_markdown, to_plain
-from lore.sources.slack.payload import is_ts
+from lore.sources.slack.mrkdwn import SlackNames, escape, to_markdown, to_plain
+from lore.sources.slack.values import is_ts
 
 __all__ = [
     "Conversation",
@@ -24,16 +24,18 @@ __all__ = [
     "week_of",
 ]
 
-SAID = frozenset({"", "me_message", "thread_broadcast", "reply_broadcast", "file_share", "file_comment", "bot_message"})
+SPEAKING_SUBTYPES = frozenset(
+    {"", "me_message", "thread_broadcast", "reply_broadcast", "file_share", "file_comment", "bot_message"}
+)
 """Subtypes in which somebody says something; all others are joins, leaves, topics and the like."""
-SILENCE = 2 * 3600.0
+SILENCE_SECONDS = 2 * 3600.0
 """Seconds after which the next message outside threads begins another conversation."""
 WEEK = 7 * 86_400.0
-TURN = 3 * 86_400.0 + 8 * 3600.0
+WEEK_START = 3 * 86_400.0 + 8 * 3600.0
 """The first Sunday, 8:00 UTC: an hour at which the fewest offices of the world talk."""
 MAX_POSTS = 50
 """A conversation outside threads is cut here, so that a busy channel does not become one document."""
-SAME_BREATH = 300.0
+SAME_AUTHOR_SECONDS = 300.0
 """Within so many seconds, a person's posts stand under one name."""
 TITLE_CHARACTERS = 80
 NAME_CHARACTERS = 200
@@ -76,7 +78,7 @@ class Conversation:
 
 def week_of(seconds: float) -> float:
     """When the week began that a time lies in, on Sunday at 8:00 UTC; both in seconds since the epoch."""
-    return seconds - (seconds - TURN) % WEEK
+    return seconds - (seconds - WEEK_START) % WEEK
 
 
 def display_name(user: Payload) -> str:
@@ -91,10 +93,15 @@ def one_line(name: str) -> str:
     return " ".join(name.split())[:NAME_CHARACTERS]
 
 
-def read_post(message: Payload, names: Names, bots: Container[str]) -> Post | None:
+def read_post(message: Payload, names: SlackNames, bots: Container[str]) -> Post | None:
     """The post that a message is, or None when nobody says anything in it. `bots` are ids of users that are bots."""
     ts, subtype = as_text(message.get("ts")), as_text(message.get("subtype"))
-    if message.get("type", "message") != "message" or subtype not in SAID or message.get("hidden") or not is_ts(ts):
+    if (
+        message.get("type", "message") != "message"
+        or subtype not in SPEAKING_SUBTYPES
+        or message.get("hidden")
+        or not is_ts(ts)
+    ):
         return None
     user = author_id(message)
     said = as_text(message.get("text")) or "\n".join(block_texts(message.get("blocks")))
@@ -137,13 +144,13 @@ def conversations(posts: Iterable[Post], include_bots: bool) -> Iterator[Convers
             yield Conversation(ts, tuple(kept))
     start = 0
     for end in range(1, len(loose) + 1):
-        if end == len(loose) or end - start == MAX_POSTS or _parted(loose[end - 1], loose[end]):
+        if end == len(loose) or end - start == MAX_POSTS or _is_separate(loose[end - 1], loose[end]):
             yield Conversation(loose[start].ts, tuple(loose[start:end]))
             start = end
 
 
-def _parted(post: Post, following: Post) -> bool:
-    return following.seconds - post.seconds > SILENCE or week_of(following.seconds) != week_of(post.seconds)
+def _is_separate(post: Post, following: Post) -> bool:
+    return following.seconds - post.seconds > SILENCE_SECONDS or week_of(following.seconds) != week_of(post.seconds)
 
 
 def render(conversation: Conversation) -> str:
@@ -151,7 +158,7 @@ def render(conversation: Conversation) -> str:
     lines: list[str] = []
     before: Post | None = None
     for post in conversation.posts:
-        if before is None or before.author != post.author or post.seconds - before.seconds > SAME_BREATH:
+        if before is None or before.author != post.author or post.seconds - before.seconds > SAME_AUTHOR_SECONDS:
             time = datetime.fromtimestamp(post.seconds, UTC)
             lines.append(f"**{escape(post.author)}** ({time:%Y-%m-%d %H:%M} UTC):")
         lines += [post.text] if post.text else []
@@ -175,7 +182,7 @@ def author_id(message: Payload) -> str:
     return as_text(message.get("user")) or as_text(comment.get("user")) or as_text(file.get("user"))
 
 
-def _author(message: Payload, user: str, names: Names) -> str:
+def _author(message: Payload, user: str, names: SlackNames) -> str:
     """The name; a person of another workspace is not among the users, but comes with a profile."""
     bot = as_mapping(message.get("bot_profile"))
     guest = display_name({"profile": message.get("user_profile")})

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Names", "escape", "to_markdown", "to_plain"]
+__all__ = ["SlackNames", "escape", "to_markdown", "to_plain"]
 
 CODE = re.compile(r"```(?P<block>.+?)```|(?<![`\w])`(?P<inline>[^`\n]+)`(?!`)", re.DOTALL)
 TOKEN = re.compile(r"<([^<>\n]+)>")
@@ -25,14 +25,14 @@ STASH = re.compile("\ue000([0-9]{1,6})\ue001")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class SlackNames:
     """What ids mean: of users (`U…`) and of channels (`C…`). An unknown id shows as itself."""
 
     users: Mapping[str, str] = field(default_factory=dict)
     channels: Mapping[str, str] = field(default_factory=dict)
 
 
-def to_markdown(text: str, names: Names) -> str:
+def to_markdown(text: str, names: SlackNames) -> str:
     """A message as Markdown: links, mentions, styles, quotes, lists and code."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ue000", "").replace("\ue001", "")
     stash: list[str] = []
@@ -59,7 +59,7 @@ def to_markdown(text: str, names: Names) -> str:
     return text.strip("\n ")
 
 
-def to_plain(text: str, names: Names) -> str:
+def to_plain(text: str, names: SlackNames) -> str:
     """A message as one line without markup, for titles."""
     text = TOKEN.sub(lambda match: _label(match[1], names), text.replace("```", " "))
     return " ".join(BOLD.sub(r"\1", _entities(text)).lstrip("> ").replace("`", "").split())
@@ -77,7 +77,7 @@ def _entities(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def _in_code(text: str, names: Names) -> str:
+def _in_code(text: str, names: SlackNames) -> str:
     return _entities(TOKEN.sub(lambda match: _label(match[1], names), text))
 
 
@@ -101,7 +101,7 @@ def _quotes(text: str) -> str:
     return "\n".join(lines)
 
 
-def _token(token: str, names: Names) -> str:
+def _token(token: str, names: SlackNames) -> str:
     """What stands between < and >: a mention, or a link."""
     target, _, label = token.partition("|")
     if token[0] in "@#!":
@@ -116,7 +116,7 @@ def _token(token: str, names: Names) -> str:
     return f"[{TAG_START.sub(r'&lt;', label)}]({url})"
 
 
-def _label(token: str, names: Names) -> str:
+def _label(token: str, names: SlackNames) -> str:
     """What Slack shows for the token."""
     target, _, label = token.partition("|")
     kind, name = target[0], target[1:]

@@ -10,7 +10,7 @@ from lore.sources.slack.errors import SlackError
 
 __all__ = ["SlackProbe", "probe_slack"]
 
-TRIED = {"channels:read": ("conversations.list", {"types": "public_channel"}), "users:read": ("users.list", {})}
+SCOPE_CALLS = {"channels:read": ("conversations.list", {"types": "public_channel"}), "users:read": ("users.list", {})}
 """Scopes that a call of its own shows, for tokens of which Slack does not tell the scopes."""
 
 
@@ -30,12 +30,12 @@ def probe_slack(connection: SlackConnection, needed: Sequence[str]) -> SlackProb
         if identity.scopes:
             lacking = tuple(scope for scope in needed if scope not in identity.scopes)
         else:
-            lacking = tuple(scope for scope in needed if scope in TRIED and not _has(api, scope))
+            lacking = tuple(scope for scope in needed if scope in SCOPE_CALLS and not _has(api, scope))
     return SlackProbe(identity.who, identity.scopes, lacking)
 
 
 def _has(api: SlackApi, scope: str) -> bool:
-    method, params = TRIED[scope]
+    method, params = SCOPE_CALLS[scope]
     try:
         api.call(method, {"limit": 1, **params})
     except SlackError as error:

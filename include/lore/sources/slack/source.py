@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 
 from lore.declarations import SlackDeclaration
 from lore.errors import SourceError
-from lore.sources.cursors import selection_of
+from lore.sources.cursors import selection_digest
 from lore.sources.payload import Payload
 from lore.sources.slack.api import DEFAULT_BASE_URL, SlackApi, SlackConnection
-from lore.sources.slack.channel import ChannelReader
-from lore.sources.slack.cursor import ChannelState, CursorWriter, from_cursor, mark_of
-from lore.sources.slack.documents import Publisher
+from lore.sources.slack.channel_reader import ChannelReader
+from lore.sources.slack.cursor import ChannelState, CursorWriter, conversation_digest, from_cursor
+from lore.sources.slack.documents import ConversationDocuments
 from lore.sources.slack.errors import UNREADABLE, SlackError
 from lore.sources.slack.files import SlackFiles
 from lore.sources.slack.workspace import Workspace
@@ -59,7 +59,7 @@ class SlackSource:
             run = self._open(stack)
             self._users = run.workspace.users
             channels = run.workspace.channels
-            shapes = {one.id: mark_of(one.id, one.name, one.private, run.workspace.url) for one in channels}
+            shapes = {one.id: conversation_digest(one.id, one.name, one.private, run.workspace.url) for one in channels}
             states = {key: state for key, state in before.items() if state.shape == shapes.get(key)}
             writer, last, unread = CursorWriter(selection, states), since, 0
             yield from self._unseen(run.workspace)
@@ -105,14 +105,14 @@ class SlackSource:
         files = None
         if chosen.include_files:
             files = stack.enter_context(SlackFiles(api, self._connection, max_bytes=chosen.max_file_bytes))
-        publisher = Publisher(self.id, workspace.url, chosen.audiences)
+        publisher = ConversationDocuments(self.id, workspace.url, chosen.audiences)
         first_day = chosen.since
         since = datetime(first_day.year, first_day.month, first_day.day, tzinfo=UTC).timestamp() if first_day else 0.0
         return _Run(workspace, ChannelReader(workspace, publisher, files, chosen, since))
 
     def _selection(self) -> str:
         chosen = {"base_url", "since", "include_bots", "include_files", "max_file_bytes", "audiences"}
-        return selection_of(self._declaration.model_dump_json(include=chosen))
+        return selection_digest(self._declaration.model_dump_json(include=chosen))
 
 
 @dataclass(frozen=True, slots=True)

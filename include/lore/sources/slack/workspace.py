@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from lore.errors import SourceError
 from lore.sources.payload import Payload, as_mapping, as_text
 from lore.sources.slack.api import SlackApi
-from lore.sources.slack.documents import Channel, People, read_channel
+from lore.sources.slack.documents import Channel, WorkspaceUsers, read_channel
 from lore.sources.slack.errors import UNREADABLE, SlackError
 from lore.sources.slack.messages import author_id, display_name
-from lore.sources.slack.mrkdwn import Names
+from lore.sources.slack.mrkdwn import SlackNames
 
 __all__ = ["Workspace"]
 
@@ -22,7 +22,7 @@ CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,30}")
 MENTION = re.compile(r"<@([UW][A-Z0-9]{2,30})>")
 MAX_LOOKUPS = 200
 """A message may mention people who do not exist: so many ids are asked for one by one in a run, and no more."""
-STRANGERS = frozenset({"user_not_found", "users_not_found", "user_not_visible"})
+UNKNOWN_USER_CODES = frozenset({"user_not_found", "users_not_found", "user_not_visible"})
 
 
 @dataclass(slots=True)
@@ -38,10 +38,10 @@ class Workspace:
     channels: Sequence[Channel]
     archived: frozenset[str]
     users: Sequence[Payload]
-    people: People
+    people: WorkspaceUsers
     unseen: Mapping[str, str]
-    _strangers: dict[str, str] = field(default_factory=dict)
-    _asked: set[str] = field(default_factory=set)
+    _external_users: dict[str, str] = field(default_factory=dict)
+    _looked_up: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, api: SlackApi, wanted: Sequence[str], users: Sequence[Payload] | None = None) -> Workspace:
@@ -64,7 +64,7 @@ class Workspace:
             )
         known = [one for payload in public if (one := read_channel(payload))]
         users = api.members("users.list", "members") if users is None else users
-        people = People.of(users, [*known, *channels])
+        people = WorkspaceUsers.of(users, [*known, *channels])
         archived = frozenset(as_text(payload.get("id")) for payload in chosen if payload.get("is_archived"))
         reasons = {name: str(error) for name, error in unseen.items()}
         return cls(api, url, channels, archived, users, people, reasons)
@@ -74,12 +74,12 @@ class Workspace:
         return f"#{channel.name} (archived)" if channel.id in self.archived else f"#{channel.name}"
 
     @property
-    def names(self) -> Names:
+    def names(self) -> SlackNames:
         """Names of the workspace's people and of strangers."""
         known = self.people.names
-        return Names({**known.users, **self._strangers}, known.channels) if self._strangers else known
+        return SlackNames({**known.users, **self._external_users}, known.channels) if self._external_users else known
 
-    def learn(self, messages: Iterable[Payload]) -> None:
+    def look_up_authors(self, messages: Iterable[Payload]) -> None:
         """Look up the names of those who are not among the workspace's users: members of connected workspaces."""
         for message in messages:
             ids = MENTION.findall(as_text(message.get("text")))
@@ -90,17 +90,17 @@ class Workspace:
                     self._look_up(identity)
 
     def _look_up(self, identity: str) -> None:
-        if identity in self._asked or len(self._asked) == MAX_LOOKUPS:
+        if identity in self._looked_up or len(self._looked_up) == MAX_LOOKUPS:
             return
-        self._asked.add(identity)
+        self._looked_up.add(identity)
         try:
             user = as_mapping(self.api.call("users.info", {"user": identity}, about="a user").get("user"))
         except SlackError as error:
-            if error.code not in STRANGERS:
+            if error.code not in UNKNOWN_USER_CODES:
                 raise
             return
         if name := display_name(user):
-            self._strangers[identity] = name
+            self._external_users[identity] = name
 
 
 def _chosen(

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from lore.errors import SourceError
 from lore.sources.http import JsonApi, Secrets
-from lore.sources.retries import Again, Retries
+from lore.sources.retries import Retry, RetryPolicy
 
-__all__ = ["PAGE_SIZE", "Page", "StackExchangeAccess", "StackExchangeApi"]
+__all__ = ["PAGE_SIZE", "ApiPage", "StackExchangeAccess", "StackExchangeApi"]
 
 BASE_URL = "https://api.stackexchange.com/2.3"
 PAGE_SIZE = 100
@@ -20,9 +20,9 @@ PAGE_SIZE = 100
 MAX_PAGES = 20_000
 MAX_REPEATS = 10
 """So many pages in a row that bring nothing new are a list without an end."""
-THROTTLED = 30.0
+THROTTLE_WAIT = 30.0
 """Seconds to wait after a refusal that does not say how long."""
-PASSING = {500: "internal error", 502: "throttled", 503: "temporarily unavailable"}
+TRANSIENT_ERRORS = {500: "internal error", 502: "throttled", 503: "temporarily unavailable"}
 """Numbers of errors, in the body of a 400, that pass by themselves."""
 
 Item = Mapping[str, Any]
@@ -35,7 +35,7 @@ class StackExchangeAccess:
     base_url: str = BASE_URL
     key: str | None = field(default=None, repr=False)
     timeout: float = 60.0
-    retries: Retries = field(default_factory=Retries)
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
 
     def open(self, site: str) -> StackExchangeApi:
         """A client for one site. Raises ConfigurationError for a wrong address or key."""
@@ -43,7 +43,7 @@ class StackExchangeAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ApiPage:
     """Items not seen before; `reached` is the time up to which all are seen, None where the list is in no order."""
 
     items: tuple[Item, ...]
@@ -84,7 +84,7 @@ class StackExchangeApi:
 
     def walk(
         self, path: str, params: Mapping[str, str | int], *, name: str, time: str, start: int | None = None
-    ) -> Iterator[Page]:
+    ) -> Iterator[ApiPage]:
         """Every item, oldest first by its field `time`, from `start` on; `name` is the field that identifies it. One
         that changes on the way comes again.
 
@@ -103,7 +103,7 @@ class StackExchangeApi:
             last = max((moment for moment in (*times, last) if moment is not None), default=None)
             fresh = [item for item in items if (item.get(name), item.get(time)) not in seen]
             seen.update((item.get(name), item.get(time)) for item in fresh)
-            yield Page(tuple(fresh), last if in_order else None)
+            yield ApiPage(tuple(fresh), last if in_order else None)
             if envelope.get("has_more") is not True:
                 return
             repeats = 0 if fresh else repeats + 1
@@ -127,7 +127,7 @@ class StackExchangeApi:
                 retryable=True,
             )
         if self._pause:
-            self._rest(path)
+            self._wait_for_backoff(path)
         data = self._api.get(path, {"site": self._site, **params}).data
         if not isinstance(data, dict) or not isinstance(data.get("items", []), list):
             raise SourceError(
@@ -138,7 +138,7 @@ class StackExchangeApi:
         self._quota = quota if isinstance(quota, int) else None
         return {"items": [], **data}
 
-    def _rest(self, path: str) -> None:
+    def _wait_for_backoff(self, path: str) -> None:
         """The pause that the last answer asked for."""
         until = datetime.fromtimestamp(self._retries.now() + self._pause, UTC)
         if self._pause > self._retries.max_wait:
@@ -151,13 +151,13 @@ class StackExchangeApi:
         self._pause = 0.0
 
 
-def _explain(status: int, data: Any) -> Again | str:
+def _explain(status: int, data: Any) -> Retry | str:
     """What an error says; throttling comes as a 400 with a number and a sentence."""
     if not isinstance(data, dict):
         return ""
     said = " ".join(str(data.get("error_message") or "").split())
-    if data.get("error_id") not in PASSING:
+    if data.get("error_id") not in TRANSIENT_ERRORS:
         return said
     seconds = re.search(r"available in (\d{1,9}) second", said)
-    pause = float(seconds[1]) if seconds else THROTTLED if data["error_id"] == 502 else None
-    return Again(said or PASSING[data["error_id"]], pause)
+    pause = float(seconds[1]) if seconds else THROTTLE_WAIT if data["error_id"] == 502 else None
+    return Retry(said or TRANSIENT_ERRORS[data["error_id"]], pause)

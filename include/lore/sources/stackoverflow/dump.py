@@ -13,14 +13,14 @@ from xml.parsers import expat
 
 from lore.declarations import StackOverflowDeclaration
 from lore.errors import ConversionError, SourceError
-from lore.sources.cursors import UNSELECTIVE, selection_of
+from lore.sources.cursors import NON_SELECTING_KEYS, selection_digest
 from lore.sources.stackoverflow.posts import (
-    Answer,
-    Question,
+    StackAnswer,
+    StackQuestion,
     answer_from_dump,
-    document_of,
     dump_tags,
     is_wanted,
+    question_document,
     question_from_dump,
 )
 from lore.types import Batch, Cursor, Document, Failure
@@ -29,7 +29,7 @@ __all__ = ["StackOverflowDumpSource"]
 
 QUESTION, ANSWER = "1", "2"
 BATCH_QUESTIONS = 100
-PIECE = 1 << 18
+READ_BYTES = 1 << 18
 MAX_ROW = 16 * 1024 * 1024
 """Bytes without the end of a row, beyond which the file is none of a dump; posts have at most 30,000 characters."""
 
@@ -64,7 +64,7 @@ class StackOverflowDumpSource:
         failures: list[Failure] = []
         for question, answers in self._threads():
             try:
-                documents.append(document_of(question, answers, self._declaration))
+                documents.append(question_document(question, answers, self._declaration))
             except ConversionError as error:
                 failures.append(Failure(f"{self.id}:{question.id}", error.message))
             if len(documents) == BATCH_QUESTIONS:
@@ -76,14 +76,14 @@ class StackOverflowDumpSource:
         """Yield the id of every question that the declaration covers; the file is read for it."""
         yield from (f"{self.id}:{question.id}" for question, _ in self._threads())
 
-    def _threads(self) -> Iterator[tuple[Question, list[Answer]]]:
+    def _threads(self) -> Iterator[tuple[StackQuestion, list[StackAnswer]]]:
         """The wanted questions with their answers, by number."""
         with (
             tempfile.TemporaryDirectory(prefix="lore-dump-") as folder,
             closing(sqlite3.connect(Path(folder) / "posts.db", isolation_level=None)) as database,
         ):
             database.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; {TABLES}")
-            self._gather(database)
+            self._load_posts(database)
             for (row,) in database.execute("SELECT row FROM question ORDER BY id"):
                 question = question_from_dump(json.loads(row))
                 if question is None:
@@ -95,7 +95,7 @@ class StackOverflowDumpSource:
                 if is_wanted(question, self._declaration):
                     yield question, answers
 
-    def _gather(self, database: sqlite3.Connection) -> None:
+    def _load_posts(self, database: sqlite3.Connection) -> None:
         wanted: set[int] = set()
         for row in self._rows():
             if row.get("PostTypeId") != QUESTION or not self._is_tagged(row):  # nearly all of a dump ends here
@@ -126,12 +126,12 @@ class StackOverflowDumpSource:
         reader = _RowReader()
         try:
             with self._path.open("rb") as stream:
-                while piece := stream.read(PIECE):
+                while piece := stream.read(READ_BYTES):
                     yield from reader.feed(piece)
                 yield from reader.feed(b"", last=True)
         except OSError as error:
             raise self._unreadable(error) from None
-        except (expat.ExpatError, _NoDumpError) as error:
+        except (expat.ExpatError, _NotADumpError) as error:
             raise SourceError(
                 f"{self._path.name} is no Posts.xml of a data dump: {error}.",
                 remedy="Point `dump` at the unpacked Posts.xml.",
@@ -142,8 +142,8 @@ class StackOverflowDumpSource:
             status = self._path.stat()
         except OSError as error:
             raise self._unreadable(error) from None
-        chosen = self._declaration.model_dump_json(exclude=set(UNSELECTIVE))
-        mark = f"{status.st_size}:{status.st_mtime_ns}:{selection_of(chosen)}"
+        chosen = self._declaration.model_dump_json(exclude=set(NON_SELECTING_KEYS))
+        mark = f"{status.st_size}:{status.st_mtime_ns}:{selection_digest(chosen)}"
         return json.dumps({"dump": mark})
 
     def _unreadable(self, error: OSError) -> SourceError:
@@ -153,7 +153,7 @@ class StackOverflowDumpSource:
         )
 
 
-class _NoDumpError(Exception):
+class _NotADumpError(Exception):
     """The file is XML, and none of a dump."""
 
 
@@ -176,13 +176,13 @@ class _RowReader:
         if self._found:
             self._since_row = 0
         elif self._since_row > MAX_ROW:
-            raise _NoDumpError("one of its rows has no end")
+            raise _NotADumpError("one of its rows has no end")
         return self._found
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if (self._depth, name) not in ((1, "posts"), (2, "row")):
-            raise _NoDumpError(f"it has the element <{name[:40]}>")
+            raise _NotADumpError(f"it has the element <{name[:40]}>")
         if name == "row":
             self._found.append(attributes)
 
@@ -190,4 +190,4 @@ class _RowReader:
         self._depth -= 1
 
     def _doctype(self, *_: object) -> None:
-        raise _NoDumpError("it declares a document type")
+        raise _NotADumpError("it declares a document type")

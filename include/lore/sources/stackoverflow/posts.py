@@ -9,7 +9,7 @@ from typing import Any
 
 from lore.declarations import StackOverflowDeclaration
 from lore.sources.payload import as_text
-from lore.sources.posts import (
+from lore.sources.post_text import (
     day,
     facts,
     from_epoch,
@@ -17,19 +17,19 @@ from lore.sources.posts import (
     one_line,
     section,
     to_markdown,
-    unescaped,
+    unescape,
     web_address,
 )
 from lore.types import Document
 
 __all__ = [
-    "Answer",
-    "Question",
+    "StackAnswer",
+    "StackQuestion",
     "answer_from_api",
     "answer_from_dump",
-    "document_of",
     "dump_tags",
     "is_wanted",
+    "question_document",
     "question_from_api",
     "question_from_dump",
     "site_address",
@@ -39,7 +39,7 @@ OWN_DOMAINS = frozenset({"stackoverflow", "serverfault", "superuser", "askubuntu
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StackQuestion:
     """A question without its answers. `answered` means: an answer was accepted or has votes."""
 
     id: int
@@ -59,7 +59,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StackAnswer:
     id: int
     question_id: int
     body: str
@@ -68,54 +68,56 @@ class Answer:
     created: datetime | None
 
 
-def question_from_api(item: Mapping[str, Any]) -> Question | None:
+def question_from_api(item: Mapping[str, Any]) -> StackQuestion | None:
     """A question of the API, or None for what has no number to identify it by."""
-    number = _whole(item.get("question_id"))
+    number = _integer(item.get("question_id"))
     if number is None:
         return None
     tags = item.get("tags")
-    return Question(
+    return StackQuestion(
         id=number,
-        title=unescaped(item.get("title")),
+        title=unescape(item.get("title")),
         body=as_text(item.get("body")),
-        score=_whole(item.get("score")) or 0,
-        tags=tuple(unescaped(tag) for tag in tags) if isinstance(tags, list) else (),
+        score=_integer(item.get("score")) or 0,
+        tags=tuple(unescape(tag) for tag in tags) if isinstance(tags, list) else (),
         author=_owner(item),
         created=from_epoch(item.get("creation_date")),
         active=from_epoch(item.get("last_activity_date")),
-        accepted_id=_whole(item.get("accepted_answer_id")),
+        accepted_id=_integer(item.get("accepted_answer_id")),
         answered=item.get("is_answered") is True,
         closed=from_epoch(item.get("closed_date")),
-        closed_reason=unescaped(item.get("closed_reason")),
+        closed_reason=unescape(item.get("closed_reason")),
         link=web_address(item.get("link")),
-        license=unescaped(item.get("content_license")),
+        license=unescape(item.get("content_license")),
     )
 
 
-def answer_from_api(item: Mapping[str, Any]) -> Answer | None:
+def answer_from_api(item: Mapping[str, Any]) -> StackAnswer | None:
     """An answer of the API, or None for what cannot be told apart or belongs nowhere."""
-    number, parent = _whole(item.get("answer_id")), _whole(item.get("question_id"))
+    number, parent = _integer(item.get("answer_id")), _integer(item.get("question_id"))
     if number is None or parent is None:
         return None
-    score = _whole(item.get("score")) or 0
-    return Answer(number, parent, as_text(item.get("body")), score, _owner(item), from_epoch(item.get("creation_date")))
+    score = _integer(item.get("score")) or 0
+    return StackAnswer(
+        number, parent, as_text(item.get("body")), score, _owner(item), from_epoch(item.get("creation_date"))
+    )
 
 
-def question_from_dump(row: Mapping[str, str]) -> Question | None:
+def question_from_dump(row: Mapping[str, str]) -> StackQuestion | None:
     """A question of Posts.xml; whether it is answered is known once its answers are."""
-    number = _number(row.get("Id"))
+    number = _parsed_integer(row.get("Id"))
     if number is None:
         return None
-    return Question(
+    return StackQuestion(
         id=number,
         title=one_line(row.get("Title")),
         body=row.get("Body", ""),
-        score=_number(row.get("Score")) or 0,
+        score=_parsed_integer(row.get("Score")) or 0,
         tags=dump_tags(row),
         author=one_line(row.get("OwnerDisplayName")),
         created=from_iso(row.get("CreationDate")),
         active=from_iso(row.get("LastActivityDate")),
-        accepted_id=_number(row.get("AcceptedAnswerId")),
+        accepted_id=_parsed_integer(row.get("AcceptedAnswerId")),
         answered=False,
         closed=from_iso(row.get("ClosedDate")),
         license=one_line(row.get("ContentLicense")),
@@ -128,23 +130,25 @@ def dump_tags(row: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(tag for tag in tags.split("|") if tag)
 
 
-def answer_from_dump(row: Mapping[str, str]) -> Answer | None:
+def answer_from_dump(row: Mapping[str, str]) -> StackAnswer | None:
     """An answer of Posts.xml, or None for what belongs nowhere."""
-    number, parent = _number(row.get("Id")), _number(row.get("ParentId"))
+    number, parent = _parsed_integer(row.get("Id")), _parsed_integer(row.get("ParentId"))
     if number is None or parent is None:
         return None
     author, created = one_line(row.get("OwnerDisplayName")), from_iso(row.get("CreationDate"))
-    return Answer(number, parent, row.get("Body", ""), _number(row.get("Score")) or 0, author, created)
+    return StackAnswer(number, parent, row.get("Body", ""), _parsed_integer(row.get("Score")) or 0, author, created)
 
 
-def is_wanted(question: Question, declaration: StackOverflowDeclaration) -> bool:
+def is_wanted(question: StackQuestion, declaration: StackOverflowDeclaration) -> bool:
     """Whether the declaration takes the question, its tags apart."""
     if question.score < declaration.min_score or not (question.answered or declaration.include_unanswered):
         return False
     return not (declaration.since and question.active and question.active.date() < declaration.since)
 
 
-def document_of(question: Question, answers: Sequence[Answer], declaration: StackOverflowDeclaration) -> Document:
+def question_document(
+    question: StackQuestion, answers: Sequence[StackAnswer], declaration: StackOverflowDeclaration
+) -> Document:
     """The page: what is known of the question, its text, then the accepted answer, then the others by score.
 
     Raises ConversionError when a post cannot be read.
@@ -197,7 +201,7 @@ def site_address(site: str) -> str:
     return f"https://{site}.com" if site in OWN_DOMAINS else f"https://{site}.stackexchange.com"
 
 
-def _state(question: Question, answers: Sequence[Answer]) -> str:
+def _state(question: StackQuestion, answers: Sequence[StackAnswer]) -> str:
     if any(one.id == question.accepted_id for one in answers):
         state = "answered, one answer accepted"
     else:
@@ -208,7 +212,7 @@ def _state(question: Question, answers: Sequence[Answer]) -> str:
     return f"{state}; closed{reason} on {day(question.closed)}"
 
 
-def _heading(answer: Answer, question: Question) -> str:
+def _heading(answer: StackAnswer, question: StackQuestion) -> str:
     kind = "Accepted answer" if answer.id == question.accepted_id else "Answer"
     author = f" by {answer.author}" if answer.author else ""
     return f"{kind}{author}{f' on {day(answer.created)}' if answer.created else ''}, score {answer.score}"
@@ -216,13 +220,13 @@ def _heading(answer: Answer, question: Question) -> str:
 
 def _owner(item: Mapping[str, Any]) -> str:
     owner = item.get("owner")
-    return unescaped(owner.get("display_name")) if isinstance(owner, dict) else ""
+    return unescape(owner.get("display_name")) if isinstance(owner, dict) else ""
 
 
-def _whole(value: object) -> int | None:
+def _integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53 else None
 
 
-def _number(value: str | None) -> int | None:
+def _parsed_integer(value: str | None) -> int | None:
     digits = (value or "").removeprefix("-")
     return int(value or "") if digits.isascii() and digits.isdigit() and len(digits) < 16 else None

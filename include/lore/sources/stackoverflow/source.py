@@ -10,14 +10,14 @@ from typing import Any
 
 from lore.declarations import StackOverflowDeclaration
 from lore.errors import ConversionError, SourceError
-from lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
-from lore.sources.stackoverflow.api import Page, StackExchangeAccess, StackExchangeApi
+from lore.sources.cursors import NON_SELECTING_KEYS, invalid_cursor, selection_digest
+from lore.sources.stackoverflow.api import ApiPage, StackExchangeAccess, StackExchangeApi
 from lore.sources.stackoverflow.posts import (
-    Answer,
-    Question,
+    StackAnswer,
+    StackQuestion,
     answer_from_api,
-    document_of,
     is_wanted,
+    question_document,
     question_from_api,
 )
 from lore.types import Batch, Cursor, Document, Failure
@@ -26,7 +26,7 @@ __all__ = ["StackOverflowSource"]
 
 OVERLAP = 120
 """Seconds that are read again at every start: the API answers from a cache, so that changes show late."""
-ANSWERED_AT_ONCE = 60
+QUESTIONS_PER_CALL = 60
 """Questions whose answers are asked for in one call: few enough that most such lists have one page of 100."""
 DAY = 86_400
 
@@ -49,7 +49,7 @@ class StackOverflowSource:
         seen: set[tuple[int, int | None]] = set()
         with self._access.open(self._declaration.site) as api:
             if place is None:
-                place = _Place(now)
+                place = _ReadPosition(now)
                 self._check_size(api)
             for tagged in self._declaration.tagged:
                 known = place.recent
@@ -89,33 +89,33 @@ class StackOverflowSource:
         day = self._declaration.since
         return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) if day else None
 
-    def _questions(self, api: StackExchangeApi, tagged: str, reached: int | None, *, body: bool) -> Iterator[Page]:
+    def _questions(self, api: StackExchangeApi, tagged: str, reached: int | None, *, body: bool) -> Iterator[ApiPage]:
         overlapped = None if reached is None else reached - OVERLAP
         start = max((time for time in (overlapped, self._earliest()) if time is not None), default=None)
         query = self._query(tagged) | ({"filter": "withbody"} if body else {})
         return api.walk("/questions", query, name="question_id", time="last_activity_date", start=start)
 
-    def _wanted(self, page: Page) -> list[Question]:
+    def _wanted(self, page: ApiPage) -> list[StackQuestion]:
         questions = (question_from_api(item) for item in page.items)
         return [one for one in questions if one and is_wanted(one, self._declaration)]
 
-    def _batch(self, api: StackExchangeApi, questions: Sequence[Question], place: _Place) -> Batch:
+    def _batch(self, api: StackExchangeApi, questions: Sequence[StackQuestion], place: _ReadPosition) -> Batch:
         documents: list[Document] = []
         failures: list[Failure] = []
-        for start in range(0, len(questions), ANSWERED_AT_ONCE):
-            some = questions[start : start + ANSWERED_AT_ONCE]
+        for start in range(0, len(questions), QUESTIONS_PER_CALL):
+            some = questions[start : start + QUESTIONS_PER_CALL]
             answers = self._answers(api, some)
             for question in some:
                 try:
-                    documents.append(document_of(question, answers.get(question.id, ()), self._declaration))
+                    documents.append(question_document(question, answers.get(question.id, ()), self._declaration))
                 except ConversionError as error:
                     failures.append(Failure(f"{self.id}:{question.id}", error.message))
         return Batch(tuple(documents), self._to_cursor(place), failures=tuple(failures))
 
-    def _answers(self, api: StackExchangeApi, questions: Sequence[Question]) -> dict[int, list[Answer]]:
+    def _answers(self, api: StackExchangeApi, questions: Sequence[StackQuestion]) -> dict[int, list[StackAnswer]]:
         """The answers of some questions. One that was deleted since it was listed has none, and goes with the list."""
         path = f"/questions/{';'.join(str(one.id) for one in questions)}/answers"
-        found: dict[int, list[Answer]] = {}
+        found: dict[int, list[StackAnswer]] = {}
         query: dict[str, str | int] = {"sort": "creation", "filter": "withbody"}
         for page in api.walk(path, query, name="answer_id", time="creation_date"):
             for answer in map(answer_from_api, page.items):
@@ -123,7 +123,7 @@ class StackOverflowSource:
                     found.setdefault(answer.question_id, []).append(answer)
         return found
 
-    def _to_cursor(self, place: _Place) -> Cursor | None:
+    def _to_cursor(self, place: _ReadPosition) -> Cursor | None:
         if not place.reached:
             return None
         return json.dumps(
@@ -135,26 +135,26 @@ class StackOverflowSource:
             }
         )
 
-    def _from_cursor(self, cursor: Cursor, now: int) -> _Place | None:
+    def _from_cursor(self, cursor: Cursor, now: int) -> _ReadPosition | None:
         """Where to go on; None when all is to be read: it was long ago, or the declaration chose otherwise then."""
         try:
             stored = json.loads(cursor)
-            place = _Place(int(stored["whole"]), _integers(stored["reached"]), _integers(stored["recent"]))
+            place = _ReadPosition(int(stored["whole"]), _integers(stored["reached"]), _integers(stored["recent"]))
             selection = stored["selection"]
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise unreadable_cursor(self.id) from None
+            raise invalid_cursor(self.id) from None
         days = self._declaration.refresh_days
         if selection != self._selection() or (days and now - place.whole > days * DAY):
             return None
         return place
 
     def _selection(self) -> str:
-        without = {"max_questions", "refresh_days"} | UNSELECTIVE
-        return selection_of(self._declaration.model_dump_json(exclude=without))
+        without = {"max_questions", "refresh_days"} | NON_SELECTING_KEYS
+        return selection_digest(self._declaration.model_dump_json(exclude=without))
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ReadPosition:
     """Where a read is: since when everything is read (`whole`), up to which activity for each of `tagged`, and the
     activity of the questions so near to it that they will be seen again.
     """
@@ -163,7 +163,7 @@ class _Place:
     reached: Mapping[str, int] = field(default_factory=dict)
     recent: Mapping[str, int] = field(default_factory=dict)
 
-    def at(self, tagged: str, page: Page, now: int) -> _Place:
+    def at(self, tagged: str, page: ApiPage, now: int) -> _ReadPosition:
         """The place after a page. A time in the future counts as now: a cursor there would hide what is to come."""
         if page.reached is None:
             return self
@@ -174,7 +174,7 @@ class _Place:
         return replace(self, reached=reached, recent={key: time for key, time in recent.items() if time >= border})
 
 
-def _activity(question: Question) -> int | None:
+def _activity(question: StackQuestion) -> int | None:
     return int(question.active.timestamp()) if question.active else None
 
 

@@ -11,9 +11,9 @@ from lore.errors import ConfigurationError, SourceError
 from lore.settings import Settings
 from lore.sources.github.api.app import AppToken, github_access
 from lore.sources.github.api.client import GitHubAccess
-from lore.sources.github.api.hosts import Hosts
+from lore.sources.github.api.hosts import GitHubHosts
 from lore.sources.github.api.replies import GitHubError
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 from lore.wiring import make_source
 
 from tests.servers.github import App, Fault, GitHubServer
@@ -30,7 +30,9 @@ def github():
 
 def access_to(github, token=None, waits=None, max_retries=1, **more) -> GitHubAccess:
     sleep = (waits if waits is not None else []).append
-    return GitHubAccess(github.base_url, lambda: token, timeout=5.0, retries=Retries(max_retries, sleep=sleep, **more))
+    return GitHubAccess(
+        github.base_url, lambda: token, timeout=5.0, retries=RetryPolicy(max_retries, sleep=sleep, **more)
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,7 @@ def access_to(github, token=None, waits=None, max_retries=1, **more) -> GitHubAc
 def test_the_addresses_of_a_github_follow_from_its_api(base, web, graphql, archive):
     import httpx
 
-    hosts = Hosts.of(base)
+    hosts = GitHubHosts.of(base)
     assert (hosts.web_url, hosts.graphql_url) == (web, graphql)
     assert hosts.serves_archives(httpx.URL(f"https://{archive}/octo/demo/legacy.tar.gz/x"))
     for other in (f"http://{archive}/x", "https://codeload.github.com.evil.example/x", "https://127.0.0.1/x"):

@@ -11,7 +11,7 @@ from lore.errors import SourceError
 from lore.sources.github.api.client import GitHubAccess
 from lore.sources.github.issues.source import GitHubIssuesSource
 from lore.sources.http import HttpError
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.github import Fault, GitHubServer, rate_limited
@@ -46,7 +46,7 @@ def comment(number: int, identity: int, body: str | None = "A comment.", **more:
 
 
 def source_of(github, token=None, max_retries=1, waits=None, **options) -> GitHubIssuesSource:
-    retries = Retries(max_retries, sleep=(waits if waits is not None else []).append)
+    retries = RetryPolicy(max_retries, sleep=(waits if waits is not None else []).append)
     return GitHubIssuesSource(
         GitHubIssuesDeclaration(id="issues", repository="octo/demo", **options),
         GitHubAccess(github.base_url, lambda: token, timeout=5.0, retries=retries),

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 from lore.declarations import GitHubRepoDeclaration
 from lore.protocols import Rereadable
-from lore.sources.github.repo.archive import Archive
+from lore.sources.github.repo.archive import RepositoryArchive
 from lore.sources.github.repo.files import RepositoryFiles
 from lore.sources.github.repo.state import RepositoryState, SeenFile, digest_of
 from lore.types import Cursor, Document
@@ -208,7 +208,7 @@ def test_more_files_than_are_remembered_have_addresses_of_the_branch():
     declaration = GitHubRepoDeclaration(id="repo", repository="octo/demo", ref="release/1")
     commit, web = "ab" * 20, "https://github.com/octo/demo"
     before = {"docs/guide.md": SeenFile(digest_of(FILES["docs/guide.md"]), "cd" * 20)}
-    with Archive([tarball(FILES)], max_bytes=10**6) as archive:
+    with RepositoryArchive([tarball(FILES)], max_bytes=10**6) as archive:
         few = RepositoryFiles(declaration, archive, web, commit, before, max_seen=5)
         assert all(commit in document.url for document in few.documents())
         many = RepositoryFiles(declaration, archive, web, commit, before, max_seen=4)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import pytest
 from lore.errors import SourceError
-from lore.sources.github.repo.archive import Archive, CutArchiveError
+from lore.sources.github.repo.archive import RepositoryArchive, TruncatedArchiveError
 
 from tests.servers.github_tarball import tarball
 
@@ -39,7 +39,7 @@ def pieces(data: bytes, size: int = 1000) -> list[bytes]:
 
 def test_files_are_read_at_any_place():
     files = {f"docs/{n}.md": b"%d " % n * n * 50 for n in range(40)} | {"a/" * 60 + "deep.md": b"deep", "empty.md": b""}
-    with Archive(pieces(tarball(files)), max_bytes=LIMIT) as archive:
+    with RepositoryArchive(pieces(tarball(files)), max_bytes=LIMIT) as archive:
         assert archive.paths() == sorted(files)
         assert all(archive.read(path) == files[path] for path in reversed(archive.paths()))
         assert archive.read("docs/39.md", 3) == b"39 "
@@ -64,7 +64,7 @@ def test_only_plain_files_below_the_top_folder_are_seen():
         member("/etc/cron.d/evil.md", b"no"),
         member("no-folder.md", b"no"),
     ]
-    with Archive([packed(members)], max_bytes=LIMIT) as archive:
+    with RepositoryArchive([packed(members)], max_bytes=LIMIT) as archive:
         assert archive.paths() == ["docs/good.md"]
         assert archive.read("docs/good.md") == b"good"
         assert archive.skipped == 9
@@ -73,7 +73,7 @@ def test_only_plain_files_below_the_top_folder_are_seen():
 @pytest.mark.parametrize("format_number", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT])
 def test_names_that_are_not_utf8_keep_their_bytes(format_number):
     name = b"top/caf\xe9.md".decode("utf-8", "surrogateescape")
-    with Archive([packed([member(name, b"x")], format_number)], max_bytes=LIMIT) as archive:
+    with RepositoryArchive([packed([member(name, b"x")], format_number)], max_bytes=LIMIT) as archive:
         assert archive.paths() == [b"caf\xe9.md".decode("utf-8", "surrogateescape")]
 
 
@@ -81,36 +81,36 @@ def test_a_bomb_ends_at_the_limit():
     bomb = gzip.compress(bytes(60_000_000), mtime=0)
     assert len(bomb) < 100_000
     with pytest.raises(SourceError, match="unpacks to more than 1,000,000") as caught:
-        Archive([bomb], max_bytes=LIMIT)
+        RepositoryArchive([bomb], max_bytes=LIMIT)
     assert "max_total_bytes" in caught.value.remedy
 
 
 def test_an_archive_cut_anywhere_is_never_taken_for_whole():
     whole = tarball({f"{n}.md": bytes(range(256)) * 3 for n in range(20)})
     for end in range(0, len(whole), 7):
-        with pytest.raises(CutArchiveError):
-            Archive([whole[:end]], max_bytes=LIMIT)
+        with pytest.raises(TruncatedArchiveError):
+            RepositoryArchive([whole[:end]], max_bytes=LIMIT)
 
 
 def test_a_tar_that_ends_before_its_end_is_cut_though_the_gzip_is_whole():
     raw = gzip.decompress(tarball({f"{n}.md": b"x" * 700 for n in range(5)}))
     for end in range(0, len(raw) - 10_240, 256):
-        with pytest.raises(CutArchiveError):
-            Archive([gzip.compress(raw[:end], mtime=0)], max_bytes=LIMIT)
+        with pytest.raises(TruncatedArchiveError):
+            RepositoryArchive([gzip.compress(raw[:end], mtime=0)], max_bytes=LIMIT)
 
 
 def test_a_broken_header_in_the_middle_is_not_the_end():
     raw = bytearray(gzip.decompress(packed([member(f"top/{n}.md", b"x" * 100) for n in range(5)])))
     raw[3 * 1024 + 20] ^= 0xFF
-    with pytest.raises(CutArchiveError):
-        Archive([gzip.compress(raw, mtime=0)], max_bytes=LIMIT)
+    with pytest.raises(TruncatedArchiveError):
+        RepositoryArchive([gzip.compress(raw, mtime=0)], max_bytes=LIMIT)
 
 
 def test_damaged_bytes_are_seen():
     whole = bytearray(tarball({"a.md": bytes(range(256)) * 40}))
     whole[len(whole) // 2] ^= 0xFF
-    with pytest.raises(CutArchiveError):
-        Archive([bytes(whole)], max_bytes=LIMIT)
+    with pytest.raises(TruncatedArchiveError):
+        RepositoryArchive([bytes(whole)], max_bytes=LIMIT)
 
 
 @pytest.mark.parametrize("kind", [b"x", b"g", b"L", b"K"])
@@ -119,22 +119,24 @@ def test_a_header_that_claims_to_be_large_is_not_read(kind, size):
     info = tarfile.TarInfo("top/a.md")
     info.type, info.size = kind, size
     header = info.tobuf(tarfile.GNU_FORMAT)
-    with pytest.raises(CutArchiveError):
-        Archive([gzip.compress(header + bytes(4096), mtime=0)], max_bytes=LIMIT)
+    with pytest.raises(TruncatedArchiveError):
+        RepositoryArchive([gzip.compress(header + bytes(4096), mtime=0)], max_bytes=LIMIT)
 
 
 def test_a_header_that_is_large_is_not_read_though_it_is_there():
     info = tarfile.TarInfo("top/a.md")
     info.pax_headers = {"comment": "x" * 3_000_000}
-    with pytest.raises(CutArchiveError, match="claims to have"):
-        Archive([packed([(info, b"")])], max_bytes=10_000_000)
+    with pytest.raises(TruncatedArchiveError, match="claims to have"):
+        RepositoryArchive([packed([(info, b"")])], max_bytes=10_000_000)
 
 
 def test_headers_that_follow_each_other_without_end_are_an_error():
     info = tarfile.TarInfo("././@LongLink")
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, 512
-    with pytest.raises(CutArchiveError):
-        Archive([gzip.compress((info.tobuf(tarfile.GNU_FORMAT) + b"a" * 512) * 900, mtime=0)], max_bytes=LIMIT)
+    with pytest.raises(TruncatedArchiveError):
+        RepositoryArchive(
+            [gzip.compress((info.tobuf(tarfile.GNU_FORMAT) + b"a" * 512) * 900, mtime=0)], max_bytes=LIMIT
+        )
 
 
 @pytest.mark.parametrize(
@@ -142,17 +144,17 @@ def test_headers_that_follow_each_other_without_end_are_an_error():
 )
 def test_what_is_no_archive_is_an_error(data):
     with pytest.raises(SourceError):
-        Archive([data], max_bytes=LIMIT)
+        RepositoryArchive([data], max_bytes=LIMIT)
 
 
 def test_an_archive_in_several_parts_of_gzip_is_whole():
     raw = gzip.decompress(tarball({"a.md": b"a" * 5000, "b.md": b"b" * 5000}))
     split = gzip.compress(raw[:4000], mtime=0) + gzip.compress(raw[4000:], mtime=0) + bytes(64)
-    with Archive(pieces(split, 97), max_bytes=LIMIT) as archive:
+    with RepositoryArchive(pieces(split, 97), max_bytes=LIMIT) as archive:
         assert archive.read("b.md") == b"b" * 5000
 
 
 def test_of_two_files_with_one_name_the_last_counts():
     members = [member("top/a.md", b"first"), member("top/a.md", b"second")]
-    with Archive([packed(members)], max_bytes=LIMIT) as archive:
+    with RepositoryArchive([packed(members)], max_bytes=LIMIT) as archive:
         assert archive.read("a.md") == b"second"

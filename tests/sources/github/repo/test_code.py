@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lore.sources.github.repo.code import GRAMMARS, LONG, file_units
+from lore.sources.github.repo.code import GRAMMARS, MAX_UNIT_CHARACTERS, file_units
 
 SOURCES = {
     "python": (
@@ -167,7 +167,7 @@ function f() {}
 
 def padded(text: str, language: str) -> str:
     """The text with a comment after it that is long enough for the file to be cut."""
-    return f"{text}\n{'#' if language in ('python', 'ruby') else '//'} {'x' * LONG}\n"
+    return f"{text}\n{'#' if language in ('python', 'ruby') else '//'} {'x' * MAX_UNIT_CHARACTERS}\n"
 
 
 def test_every_grammar_is_tried():

@@ -12,7 +12,7 @@ from lore.errors import SourceError
 from lore.sources.github.api.client import GitHubAccess
 from lore.sources.github.repo.source import GitHubRepoSource
 from lore.sources.http import HttpError
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.github import Fault, GitHubServer, rate_limited, too_many_requests
@@ -53,7 +53,7 @@ def source_of(github, token=None, waits=None, max_retries=2, **options) -> GitHu
         github.base_url,
         token=lambda: token,
         timeout=5.0,
-        retries=Retries(max_retries, sleep=(waits if waits is not None else []).append),
+        retries=RetryPolicy(max_retries, sleep=(waits if waits is not None else []).append),
         archive_hosts=(github.archives.host,) if github.archives else (),
     )
     return GitHubRepoSource(GitHubRepoDeclaration(id="repo", repository="octo/demo", **options), access)
@@ -248,7 +248,7 @@ def test_the_token_goes_to_the_api_and_not_to_the_host_of_archives(github, archi
 
 
 def test_an_archive_at_a_host_that_is_not_named_is_not_taken(github, archives):
-    access = GitHubAccess(github.base_url, token=lambda: "tok-123", retries=Retries(0))
+    access = GitHubAccess(github.base_url, token=lambda: "tok-123", retries=RetryPolicy(0))
     source = GitHubRepoSource(GitHubRepoDeclaration(id="repo", repository="octo/demo"), access)
     with pytest.raises(SourceError, match="points to another server") as caught:
         list(source.read(None))

@@ -9,7 +9,7 @@ from lore.errors import ConfigurationError, MissingPackageError, SourceError
 from lore.sources.github.api.client import GitHubAccess
 from lore.sources.github.api.replies import GitHubError, GitHubReply
 from lore.sources.payload import as_mapping, as_text
-from lore.sources.retries import Retries
+from lore.sources.retries import RetryPolicy
 
 __all__ = ["AppToken", "github_access"]
 
@@ -128,7 +128,7 @@ def github_access(
 
     Raises ConfigurationError for an App without a key.
     """
-    retries = Retries(max_retries, remedy="A token raises the limit.")
+    retries = RetryPolicy(max_retries, remedy="A token raises the limit.")
     access = GitHubAccess(base_url, token=lambda: token, timeout=timeout, retries=retries)
     if not app_id:
         return access

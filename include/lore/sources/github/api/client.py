@@ -11,11 +11,11 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from lore.errors import ConfigurationError, SourceError
-from lore.sources.addresses import bare
-from lore.sources.bodies import broken_off, in_time, read_body
-from lore.sources.github.api.hosts import Hosts
-from lore.sources.github.api.replies import GitHubReply, Judge, page_number
-from lore.sources.retries import Again, Retries
+from lore.sources.addresses import display_url
+from lore.sources.bodies import read_body, retry_for_error, until_deadline
+from lore.sources.github.api.hosts import GitHubHosts
+from lore.sources.github.api.replies import GitHubReply, ReplyReader, page_number
+from lore.sources.retries import Retry, RetryPolicy
 
 __all__ = ["GitHubAccess", "GitHubClient"]
 
@@ -31,7 +31,7 @@ HEADERS = {
 }
 
 Result = TypeVar("Result")
-Take = Callable[[httpx.Response], Result | Again]
+Take = Callable[[httpx.Response], Result | Retry]
 """Reads an answer while its connection is open."""
 
 
@@ -50,7 +50,7 @@ class GitHubAccess:
     base_url: str = "https://api.github.com"
     token: Callable[[], str | None] = field(default=no_token, repr=False)
     timeout: float = 60.0
-    retries: Retries = field(default_factory=lambda: Retries(remedy="A token raises the limit."))
+    retries: RetryPolicy = field(default_factory=lambda: RetryPolicy(remedy="A token raises the limit."))
     archive_hosts: tuple[str, ...] = ()
 
     def open(self, remedies: Mapping[int, str] | None = None) -> GitHubClient:
@@ -78,7 +78,7 @@ class GitHubClient:
     """
 
     def __init__(self, access: GitHubAccess, remedies: Mapping[int, str]) -> None:
-        self.hosts = Hosts.of(access.base_url, access.archive_hosts)
+        self.hosts = GitHubHosts.of(access.base_url, access.archive_hosts)
         self._access = access
         self._remedies = remedies
         self._secret = ""
@@ -93,13 +93,13 @@ class GitHubClient:
     def get(self, url: str, params: Mapping[str, str | int] | None = None, *, etag: str = "") -> GitHubReply:
         """One JSON document; `url` is a path below the base address or an absolute address of the same origin."""
         call = _Call("GET", self._target(url, params), {"If-None-Match": etag} if etag else {})
-        return self._send(call, lambda answer: self._judge(call).reply(answer, self._content(answer)))
+        return self._send(call, lambda answer: self._reader(call).reply(answer, self._content(answer)))
 
     def get_text(self, url: str, accept: str, *, etag: str = "") -> GitHubReply:
         """One text in the media type `accept`."""
         headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
         call = _Call("GET", self._target(url), headers)
-        return self._send(call, lambda answer: self._judge(call).reply(answer, self._content(answer), as_text=True))
+        return self._send(call, lambda answer: self._reader(call).reply(answer, self._content(answer), as_text=True))
 
     def count(self, url: str, params: Mapping[str, str | int]) -> int | None:
         """How many items a list has, by one call without a body; None where the server does not tell.
@@ -107,7 +107,7 @@ class GitHubClient:
         With one item on a page, the number of the last page is the number of items.
         """
         call = _Call("HEAD", self._target(url, {**params, "per_page": 1}))
-        reply = self._send(call, lambda answer: self._judge(call).reply(answer, b"null"))
+        reply = self._send(call, lambda answer: self._reader(call).reply(answer, b"null"))
         return page_number(reply.last_url)
 
     @property
@@ -118,12 +118,12 @@ class GitHubClient:
     def post(self, url: str, body: Any = None) -> GitHubReply:
         """The answer to a JSON document that is sent."""
         call = _Call("POST", self._target(url), body=body)
-        return self._send(call, lambda answer: self._judge(call).reply(answer, self._content(answer)))
+        return self._send(call, lambda answer: self._reader(call).reply(answer, self._content(answer)))
 
     def graphql(self, query: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
         """The `data` of a GraphQL query. An error in an answer of status 200 is one as any other."""
         call = _Call("POST", httpx.URL(self.hosts.graphql_url), body={"query": query, "variables": dict(variables)})
-        return self._send(call, lambda answer: self._judge(call).graphql(answer, self._content(answer)))
+        return self._send(call, lambda answer: self._reader(call).graphql(answer, self._content(answer)))
 
     def download(self, url: str, consume: Callable[[Iterator[bytes]], Result]) -> Result:
         """What `consume` makes of the bytes at `url`, which may redirect to a host that serves archives.
@@ -132,28 +132,28 @@ class GitHubClient:
         """
         call = _Call("GET", self._target(url), {"Accept": "*/*", "Accept-Encoding": "identity"}, archive=True)
 
-        def take(answer: httpx.Response) -> Result | Again:
+        def take(answer: httpx.Response) -> Result | Retry:
             if not answer.is_success:
-                return self._judge(call).refused(answer, self._content(answer))
+                return self._reader(call).refused(answer, self._content(answer))
             try:
                 return consume(self._pieces(answer))
             except SourceError as error:
                 if not error.retryable:
                     raise
-                return Again(error.message.rstrip("."))
+                return Retry(error.message.rstrip("."))
 
         return self._send(call, take)
 
     def _send(self, call: _Call, take: Take[Result]) -> Result:
         return self._access.retries.call(self._name(call.url), lambda: self._once(call, take))
 
-    def _once(self, call: _Call, take: Take[Result]) -> Result | Again:
+    def _once(self, call: _Call, take: Take[Result]) -> Result | Retry:
         try:
             return self._follow(call, take)
         except httpx.HTTPError as error:
-            return broken_off(error, self._access.timeout)
+            return retry_for_error(error, self._access.timeout)
 
-    def _follow(self, call: _Call, take: Take[Result]) -> Result | Again:
+    def _follow(self, call: _Call, take: Take[Result]) -> Result | Retry:
         url = call.url
         for _ in range(MAX_REDIRECTS + 1):
             own = self.hosts.is_api(url)
@@ -185,17 +185,17 @@ class GitHubClient:
         return content
 
     def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
-        return in_time(answer.iter_raw(), time.monotonic() + self._access.timeout * DOWNLOAD_PATIENCE)
+        return until_deadline(answer.iter_raw(), time.monotonic() + self._access.timeout * DOWNLOAD_PATIENCE)
 
-    def _judge(self, call: _Call) -> Judge:
-        return Judge(self._name(call.url), self._secret, self._remedies, self._access.retries.now())
+    def _reader(self, call: _Call) -> ReplyReader:
+        return ReplyReader(self._name(call.url), self._secret, self._remedies, self._access.retries.now())
 
     def _target(self, url: str, params: Mapping[str, str | int] | None = None) -> httpx.URL:
         target = _parsed(lambda: httpx.URL(self._access.base_url.rstrip("/") + url if url.startswith("/") else url))
         return target.copy_merge_params(params) if params else target
 
     def _name(self, url: httpx.URL) -> str:
-        name = bare(url)
+        name = display_url(url)
         return name.replace(self._secret, "…") if self._secret else name
 
 

@@ -10,13 +10,13 @@ import httpx
 from lore.errors import ConfigurationError
 from lore.sources.addresses import Origin
 
-__all__ = ["Hosts"]
+__all__ = ["GitHubHosts"]
 
 PORTS = {"https": 443, "http": 80}
 
 
 @dataclass(frozen=True, slots=True)
-class Hosts:
+class GitHubHosts:
     """Where the API, the pages, GraphQL and the archives of one GitHub are.
 
     | | API | pages | archives |

@@ -11,7 +11,7 @@ from lore.sources.github.api.client import GitHubAccess, GitHubClient
 from lore.sources.http import HttpError
 from lore.sources.payload import as_mapping, as_text
 
-__all__ = ["GitHubProbe", "Need", "probe_github"]
+__all__ = ["GitHubProbe", "RequiredAccess", "probe_github"]
 
 LISTS = {"issues": "issues", "pull requests": "pulls"}
 """A permission, and the list that cannot be read without it."""
@@ -21,12 +21,12 @@ query($owner: String!, $name: String!) {
 }
 """
 SHA = "application/vnd.github.sha"
-REFUSED = (401, 403, 404)
-SWITCHED_OFF = 410
+REFUSAL_STATUSES = (401, 403, 404)
+GONE_STATUS = 410
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredAccess:
     """What is to be read of a repository (OWNER/NAME): "contents", "issues", "pull requests", "discussions"."""
 
     repository: str
@@ -42,7 +42,7 @@ class GitHubProbe:
     lacking: tuple[str, ...]
 
 
-def probe_github(access: GitHubAccess, needs: Sequence[Need]) -> GitHubProbe:
+def probe_github(access: GitHubAccess, needs: Sequence[RequiredAccess]) -> GitHubProbe:
     """Ask, with one call for the name, one for the limit and one for each permission of each repository.
 
     Raises SourceError where GitHub cannot be reached or does not take the token.
@@ -87,19 +87,19 @@ def _calls_left(client: GitHubClient) -> int | None:
 def _reads(client: GitHubClient, repository: str, permission: str) -> bool:
     owner, _, name = repository.partition("/")
     if permission == "discussions":
-        return _is_let(lambda: client.graphql(DISCUSSIONS, {"owner": owner, "name": name}))
+        return _is_allowed(lambda: client.graphql(DISCUSSIONS, {"owner": owner, "name": name}))
     if permission == "contents":
-        return _is_let(lambda: client.get_text(f"/repos/{repository}/commits/HEAD", SHA))
-    return _is_let(lambda: client.get(f"/repos/{repository}/{LISTS[permission]}", {"per_page": 1}))
+        return _is_allowed(lambda: client.get_text(f"/repos/{repository}/commits/HEAD", SHA))
+    return _is_allowed(lambda: client.get(f"/repos/{repository}/{LISTS[permission]}", {"per_page": 1}))
 
 
-def _is_let(call: Callable[[], object]) -> bool:
+def _is_allowed(call: Callable[[], object]) -> bool:
     """Whether a call is answered; that there is nothing (an empty repository, issues switched off) is an answer."""
     try:
         call()
     except HttpError as error:
-        if error.status in REFUSED:
+        if error.status in REFUSAL_STATUSES:
             return False
-        if error.status not in (409, SWITCHED_OFF):
+        if error.status not in (409, GONE_STATUS):
             raise
     return True

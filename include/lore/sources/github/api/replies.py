@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 
 from lore.sources.http import HttpError
-from lore.sources.retries import WAIT_UNSAID, Again, number, passing
+from lore.sources.retries import DEFAULT_LIMIT_WAIT, Retry, header_number, retry_for_status
 
-__all__ = ["GitHubError", "GitHubReply", "Judge", "page_number", "parse_json"]
+__all__ = ["GitHubError", "GitHubReply", "ReplyReader", "page_number", "parse_json"]
 
 GRAPHQL_STATUS = {
     "NOT_FOUND": 404,
@@ -57,7 +57,7 @@ class GitHubReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class ReplyReader:
     """Reads the answers to one call: `name` is its address as errors show it, `secret` what they must not repeat."""
 
     name: str
@@ -65,7 +65,7 @@ class Judge:
     remedies: Mapping[int, str]
     now: float
 
-    def reply(self, response: httpx.Response, content: bytes, *, as_text: bool = False) -> GitHubReply | Again:
+    def reply(self, response: httpx.Response, content: bytes, *, as_text: bool = False) -> GitHubReply | Retry:
         """The answer of a REST call. Raises GitHubError for a status that stays."""
         if response.status_code == httpx.codes.NOT_MODIFIED:
             return GitHubReply(etag=response.headers.get("etag", ""), unchanged=True)
@@ -73,25 +73,25 @@ class Judge:
             return self.refused(response, content)
         data: Any = content.decode("utf-8", "replace") if as_text else parse_json(content)
         if data is None and content.strip() != b"null":
-            return Again("the answer is not valid JSON")
+            return Retry("the answer is not valid JSON")
         links = {rel: _joined(response.url, link.get("url", "")) for rel, link in response.links.items()}
         return GitHubReply(
             data,
             etag=response.headers.get("etag", ""),
             next_url=links.get("next"),
             last_url=links.get("last"),
-            calls_left=number(response.headers.get("x-ratelimit-remaining")),
+            calls_left=header_number(response.headers.get("x-ratelimit-remaining")),
             server_time=_server_time(response),
             scopes=response.headers.get("x-oauth-scopes"),
         )
 
-    def graphql(self, response: httpx.Response, content: bytes) -> Mapping[str, Any] | Again:
+    def graphql(self, response: httpx.Response, content: bytes) -> Mapping[str, Any] | Retry:
         """The `data` of a GraphQL answer, whose errors come with status 200. Raises GitHubError for one that stays."""
         if not response.is_success:
             return self.refused(response, content)
         answer = parse_json(content)
         if not isinstance(answer, dict):
-            return Again("the answer is not valid JSON")
+            return Retry("the answer is not valid JSON")
         errors = [error for error in answer.get("errors") or () if isinstance(error, dict)]
         data = answer.get("data")
         if not errors and isinstance(data, dict):
@@ -99,17 +99,17 @@ class Judge:
         first: Mapping[str, Any] = errors[0] if errors else {"message": "no data"}
         kind, said = _kind(first), self._said(first)
         if "RATE_LIMIT" in kind:
-            reset = number(response.headers.get("x-ratelimit-reset"))
-            return Again(f"{kind} ({said})", max(0.0, reset - self._now(response) + 1) if reset else WAIT_UNSAID)
+            reset = header_number(response.headers.get("x-ratelimit-reset"))
+            return Retry(f"{kind} ({said})", max(0.0, reset - self._now(response) + 1) if reset else DEFAULT_LIMIT_WAIT)
         status = GRAPHQL_STATUS.get(kind)
         if status is None:
-            return Again(f"GraphQL answered an error: {said}")
+            return Retry(f"GraphQL answered an error: {said}")
         raise self._error(f"{self.name} answered {kind}: {said}.", status, response)
 
-    def refused(self, response: httpx.Response, content: bytes) -> Again:
+    def refused(self, response: httpx.Response, content: bytes) -> Retry:
         """Say to try again later, or raise."""
         status, said = response.status_code, self._said(parse_json(content))
-        if again := passing(status, response.headers, said, self._now(response)):
+        if again := retry_for_status(status, response.headers, said, self._now(response)):
             return again
         raise self._error(f"{self.name} answered HTTP {status}{f': {said}' if said else ''}.", status, response)
 

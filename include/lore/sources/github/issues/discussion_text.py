@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lore.declarations import GitHubIssuesDeclaration
-from lore.sources.github.issues.text import Part, comment_part, is_bot, page
+from lore.sources.github.issues.text import ThreadPart, comment_part, is_bot, page
 from lore.sources.payload import Payload, as_text
 from lore.types import Document
 
@@ -57,7 +57,7 @@ def _state(node: Payload) -> str:
     return "unanswered" if isinstance(category, dict) and category.get("isAnswerable") else "open"
 
 
-def _parts(node: Payload, comments: Sequence[Payload], include_bots: bool) -> Iterator[Part]:
+def _parts(node: Payload, comments: Sequence[Payload], include_bots: bool) -> Iterator[ThreadPart]:
     answer = node.get("answer")
     chosen = answer.get("id") if isinstance(answer, dict) else None
     for comment in comments:

@@ -10,17 +10,17 @@ from lore.declarations import GitHubIssuesDeclaration
 from lore.sources.github.api.client import GitHubClient
 from lore.sources.github.api.replies import GitHubError
 from lore.sources.github.issues.discussion_text import as_item, discussion_document
-from lore.sources.github.issues.documents import Found, wanted
+from lore.sources.github.issues.documents import IssuesBatch, is_selected
 from lore.sources.github.issues.feed import MAX_PAGES, OVERLAP, FeedState, endless
-from lore.sources.github.issues.state import Numbers
+from lore.sources.github.issues.state import NumberIndex
 from lore.sources.github.issues.text import issue_number
 from lore.sources.payload import Payload, as_mappings
-from lore.sources.posts import from_iso
+from lore.sources.post_text import from_iso
 
 __all__ = ["Discussions"]
 
 NOT_FOUND = 404
-AT_ONCE = 5
+DISCUSSIONS_PER_QUERY = 5
 """Discussions in one query: GitHub counts 100 comments of 100 replies for each, and allows ten times as many nodes."""
 PERSON = "author { login __typename }"
 FACTS = f"number updatedAt closed {PERSON} labels(first: 50) {{ nodes {{ name }} }}"
@@ -56,7 +56,7 @@ class Discussions:
         client: GitHubClient,
         declaration: GitHubIssuesDeclaration,
         before: FeedState,
-        known: Numbers | None,
+        known: NumberIndex | None,
         earliest: datetime | None,
     ) -> None:
         self._client, self._declaration, self._earliest = client, declaration, earliest
@@ -64,31 +64,31 @@ class Discussions:
         self._names = {"owner": owner, "name": name}
         self._before, self._known = before, known
         self.state = before
-        self.numbers: Numbers = known or {}
+        self.numbers: NumberIndex = known or {}
 
-    def batches(self) -> Iterator[Found]:
+    def batches(self) -> Iterator[IssuesBatch]:
         """The pages of what changed, oldest change first; `state` moves with them."""
         reached = self._before.reached
         listed, total = self._list(reached - OVERLAP if reached else None)
         changed = [n for n, item in listed.items() if self._before.recent.get(str(n)) != item["updated_at"]]
-        known = dict(self._known or {}) | self._sifted(listed)
+        known = dict(self._known or {}) | self._selected_numbers(listed)
         for found in self._read([number for number in reversed(changed) if known[number]], listed):
             known = {number: is_wanted for number, is_wanted in known.items() if number not in found.gone}
             yield found
         if total != len(known) or (self._known is None and reached is not None):
             everything, _ = self._list(None)
             missed = [n for n in everything if n not in listed and n not in (self._known or everything)]
-            known = self._sifted(everything)
+            known = self._selected_numbers(everything)
             yield from self._read([number for number in missed if known[number]], everything)
         self.numbers = known
-        self.state = self._settled(listed)
+        self.state = self._final_state(listed)
 
-    def existing(self) -> Numbers:
+    def selected_numbers(self) -> NumberIndex:
         """All discussions, and whether the declaration covers them."""
-        return self._sifted(self._list(None)[0])
+        return self._selected_numbers(self._list(None)[0])
 
-    def _sifted(self, listed: Mapping[int, Payload]) -> dict[int, bool]:
-        return {number: wanted(item, self._declaration, self._earliest) for number, item in listed.items()}
+    def _selected_numbers(self, listed: Mapping[int, Payload]) -> dict[int, bool]:
+        return {number: is_selected(item, self._declaration, self._earliest) for number, item in listed.items()}
 
     def _list(self, until: datetime | None) -> tuple[dict[int, Payload], int]:
         """The discussions with a change at `until` or later (None: all), newest first; and how many there are."""
@@ -96,7 +96,7 @@ class Discussions:
         after, total = None, 0
         for _ in range(MAX_PAGES):
             found = self._client.graphql(LIST, {**self._names, "after": after})
-            connection = _under(found, "repository", "discussions")
+            connection = _nested(found, "repository", "discussions")
             total = connection.get("totalCount") or 0
             for node in as_mappings(connection.get("nodes")):
                 item = as_item(node)
@@ -105,16 +105,16 @@ class Discussions:
                     return listed, total
                 if number := issue_number(item):
                     listed.setdefault(number, item)
-            info = _under(connection, "pageInfo")
+            info = _nested(connection, "pageInfo")
             if not info.get("hasNextPage") or info.get("endCursor") in (None, after):
                 return listed, total
             after = info["endCursor"]
         raise endless("discussions", f"/repos/{self._declaration.repository}/discussions")
 
-    def _read(self, numbers: Sequence[int], listed: Mapping[int, Payload]) -> Iterator[Found]:
-        for start in range(0, len(numbers), AT_ONCE):
-            chunk = numbers[start : start + AT_ONCE]
-            found = Found()
+    def _read(self, numbers: Sequence[int], listed: Mapping[int, Payload]) -> Iterator[IssuesBatch]:
+        for start in range(0, len(numbers), DISCUSSIONS_PER_QUERY):
+            chunk = numbers[start : start + DISCUSSIONS_PER_QUERY]
+            found = IssuesBatch()
             for number, node in self._fetch(chunk).items():
                 if node is None:
                     found.gone.append(number)
@@ -135,23 +135,23 @@ class Discussions:
             if len(numbers) == 1:
                 return {numbers[0]: None}
             return {number: node for one in numbers for number, node in self._fetch([one]).items()}
-        nodes = _under(found, "repository")
-        return {number: _under(nodes, f"d{number}") or None for number in numbers}
+        nodes = _nested(found, "repository")
+        return {number: _nested(nodes, f"d{number}") or None for number in numbers}
 
     def _comments(self, number: int, node: Payload) -> list[Payload]:
         """All comments, of which a discussion brings the first hundred."""
-        connection = _under(node, "comments")
+        connection = _nested(node, "comments")
         comments = as_mappings(connection.get("nodes"))
         for _ in range(MAX_PAGES):
-            info = _under(connection, "pageInfo")
+            info = _nested(connection, "pageInfo")
             if not info.get("hasNextPage"):
                 return comments
             variables = {**self._names, "number": number, "after": info.get("endCursor")}
-            connection = _under(self._client.graphql(MORE_COMMENTS, variables), "repository", "discussion", "comments")
+            connection = _nested(self._client.graphql(MORE_COMMENTS, variables), "repository", "discussion", "comments")
             comments += as_mappings(connection.get("nodes"))
         raise endless("comments", f"/repos/{self._declaration.repository}/comments")
 
-    def _settled(self, listed: Mapping[int, Payload]) -> FeedState:
+    def _final_state(self, listed: Mapping[int, Payload]) -> FeedState:
         """What the next read need not fetch: changes of the overlap that are old enough for none to be missing."""
         times = {number: from_iso(item["updated_at"]) for number, item in listed.items()}
         now = datetime.now(UTC)
@@ -164,7 +164,7 @@ class Discussions:
         return FeedState(reached, recent)
 
 
-def _under(value: object, *keys: str) -> Mapping[str, Any]:
+def _nested(value: object, *keys: str) -> Mapping[str, Any]:
     """The object at a path of keys, empty where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

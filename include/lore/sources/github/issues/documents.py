@@ -9,23 +9,23 @@ from datetime import datetime
 from lore.declarations import GitHubIssuesDeclaration
 from lore.sources.github.api.client import GitHubClient
 from lore.sources.github.api.replies import GitHubError
-from lore.sources.github.issues.comments import Comments, number_at_end, whole_list
+from lore.sources.github.issues.comments import CommentReader, list_items, number_at_end
 from lore.sources.github.issues.feed import PER_PAGE
 from lore.sources.github.issues.reviews import review_facts, review_parts
 from lore.sources.github.issues.state import IssuesState
 from lore.sources.github.issues.text import is_bot, is_pull_request, issue_document, issue_number, label_names
 from lore.sources.payload import Payload, as_text
-from lore.sources.posts import from_iso
+from lore.sources.post_text import from_iso
 from lore.types import Document, Failure
 
-__all__ = ["Found", "IssuePages", "wanted"]
+__all__ = ["IssueDocuments", "IssuesBatch", "is_selected"]
 
 GONE = (404, 410)
 """It was deleted, or transferred to where the token may not read."""
 
 
 @dataclass(slots=True)
-class Found:
+class IssuesBatch:
     """A piece of what was read: pages, numbers that are gone, and the state that is then reached (None: as before)."""
 
     documents: list[Document] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Found:
     state: IssuesState | None = None
 
 
-def wanted(item: Payload, declaration: GitHubIssuesDeclaration, earliest: datetime | None) -> bool:
+def is_selected(item: Payload, declaration: GitHubIssuesDeclaration, earliest: datetime | None) -> bool:
     """Whether the declaration covers an issue, pull request or discussion (with the keys of an issue)."""
     labels, updated = set(label_names(item)), from_iso(item.get("updated_at"))
     return (
@@ -47,23 +47,23 @@ def wanted(item: Payload, declaration: GitHubIssuesDeclaration, earliest: dateti
     )
 
 
-class IssuePages:
+class IssueDocuments:
     """Makes the pages. `noticed` has the comments (id, time of change) that are in them and changed since `window`."""
 
     def __init__(self, client: GitHubClient, declaration: GitHubIssuesDeclaration, path: str) -> None:
         self._client, self._declaration, self._path = client, declaration, path
-        self._comments = Comments(client, path, "issues", "issue_url")
-        self._code_comments = Comments(client, path, "pulls", "pull_request_url")
+        self._comments = CommentReader(client, path, "issues", "issue_url")
+        self._code_comments = CommentReader(client, path, "pulls", "pull_request_url")
         self.window: datetime | None = None
-        self.noticed: set[tuple[object, object]] = set()
+        self.included_comments: set[tuple[object, object]] = set()
 
-    def expect(self, issues: Sequence[Payload], pages: int) -> None:
+    def prefetch(self, issues: Sequence[Payload], pages: int) -> None:
         """Say that so many pages of issues like these come, so that the shortest way to their comments is taken."""
-        self._comments.expect(pages * sum(1 for issue in issues if issue.get("comments")))
+        self._comments.prefetch(pages * sum(1 for issue in issues if issue.get("comments")))
         if self._declaration.include_reviews:
-            self._code_comments.expect(pages * sum(1 for issue in issues if is_pull_request(issue)))
+            self._code_comments.prefetch(pages * sum(1 for issue in issues if is_pull_request(issue)))
 
-    def add(self, issues: Iterable[Payload], found: Found) -> Found:
+    def add(self, issues: Iterable[Payload], found: IssuesBatch) -> IssuesBatch:
         """Put the pages of listed issues into `found`."""
         for issue in issues:
             number = issue["number"]
@@ -79,13 +79,13 @@ class IssuePages:
                     found.failures.append(Failure(f"{self._declaration.id}:{number}", reason))
         return found
 
-    def add_by_number(self, numbers: Iterable[int], earliest: datetime | None, found: Found) -> Found:
+    def add_by_number(self, numbers: Iterable[int], earliest: datetime | None, found: IssuesBatch) -> IssuesBatch:
         """Put the pages of issues that were not listed into `found`, where the declaration covers them."""
         for number in numbers:
             issue = self._current(number)
             if issue is None:
                 found.gone.append(number)
-            elif wanted(issue, self._declaration, earliest):
+            elif is_selected(issue, self._declaration, earliest):
                 self.add([issue], found)
         return found
 
@@ -105,11 +105,11 @@ class IssuePages:
 
     def _page(self, issue: Payload) -> Document:
         number = issue["number"]
-        comments = self._people(self._comments.of(number, issue.get("comments") or 0))
+        comments = self._without_bots(self._comments.of(number, issue.get("comments") or 0))
         if not (self._declaration.include_reviews and is_pull_request(issue)):
             return issue_document(issue, comments, self._declaration)
-        reviews = self._people(self._reviews(number))
-        code_comments = self._people(self._code_comments.of(number))
+        reviews = self._without_bots(self._reviews(number))
+        code_comments = self._without_bots(self._code_comments.of(number))
         return issue_document(
             issue,
             comments,
@@ -120,23 +120,23 @@ class IssuePages:
 
     def _reviews(self, number: int) -> list[Payload]:
         first = self._client.get(f"{self._path}/pulls/{number}/reviews", {"per_page": PER_PAGE})
-        return list(whole_list(self._client, first, "reviews", self._path))
+        return list(list_items(self._client, first, "reviews", self._path))
 
-    def _people(self, items: Iterable[Payload]) -> list[Payload]:
+    def _without_bots(self, items: Iterable[Payload]) -> list[Payload]:
         """What was not written by bots, unless these are asked for; and take notice of what is new."""
         kept = [item for item in items if self._declaration.include_bots or not is_bot(item)]
         for item in kept:
             time = from_iso(item.get("updated_at"))
             if self.window is None or (time and time >= self.window):
-                self.noticed.add((item.get("id"), item.get("updated_at")))
+                self.included_comments.add((item.get("id"), item.get("updated_at")))
         return kept
 
-    def numbers_of(self, comments: Iterable[Payload]) -> set[int]:
+    def issue_numbers(self, comments: Iterable[Payload]) -> set[int]:
         """The numbers of the issues that comments stand below, without comments that are in pages made already."""
         numbers: set[int] = set()
         for comment in comments:
             number = number_at_end(comment.get("issue_url") or comment.get("pull_request_url"))
-            seen = (comment.get("id"), comment.get("updated_at")) in self.noticed
+            seen = (comment.get("id"), comment.get("updated_at")) in self.included_comments
             if number and not seen and (self._declaration.include_bots or not is_bot(comment)):
                 numbers.add(number)
         return numbers

@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 from lore.errors import SourceError
 from lore.sources.github.api.client import GitHubClient
 from lore.sources.github.api.replies import GitHubReply
-from lore.sources.github.issues.text import as_list
+from lore.sources.github.issues.text import items_of
 from lore.sources.payload import Payload, as_text
-from lore.sources.posts import from_iso
+from lore.sources.post_text import from_iso
 
-__all__ = ["MAX_PAGES", "PER_PAGE", "Feed", "FeedState", "Page", "endless", "stamp"]
+__all__ = ["MAX_PAGES", "PER_PAGE", "Feed", "FeedPage", "FeedState", "endless", "stamp"]
 
 PER_PAGE = 100
 MAX_PAGES = 20_000
@@ -43,7 +43,7 @@ class FeedState:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FeedPage:
     """Items not seen before; `reached` is the time of change up to which all are seen, `reply` the call's own."""
 
     items: tuple[Payload, ...]
@@ -75,10 +75,10 @@ class Feed:
         self._query = {**query, **order}
         self._later = self._query if later is None else {**later, **order}
         self._state, self._earliest = state, earliest
-        self._walk = _Walk(identify)
+        self._walk = _FeedProgress(identify)
         self._first: GitHubReply | None = None
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Iterator[FeedPage]:
         """Every item that is new or changed, once, in pages by time of change; none when the list is as it was."""
         position = self._start(self._state.reached)
         self._walk.begin(position)
@@ -89,7 +89,7 @@ class Feed:
         visited: set[str] = set()
         for _ in range(MAX_PAGES):
             fresh = self._walk.take(reply, position, self._what)
-            yield Page(tuple(item for item in fresh if not self._known(item)), self._reached, reply)
+            yield FeedPage(tuple(item for item in fresh if not self._known(item)), self._reached, reply)
             next_url = reply.next_url
             if next_url is None:
                 return
@@ -104,7 +104,7 @@ class Feed:
                 reply = self._client.get(next_url)
         raise endless(self._what, self._path)
 
-    def settled(self) -> FeedState:
+    def final_state(self) -> FeedState:
         """The state after all pages were taken. Asks once for what a next read begins with, unless it is known."""
         if self._first is not None and self._first.unchanged:
             return self._state
@@ -116,8 +116,8 @@ class Feed:
             reply = self._ask(start, query=self._later)
         else:
             return FeedState(reached)
-        items = as_list(reply.data, self._what)
-        if reply.next_url or not all(self._walk.is_settled(item, reply) for item in items):
+        items = items_of(reply.data, self._what)
+        if reply.next_url or not all(self._walk.is_stable(item, reply) for item in items):
             return FeedState(reached)
         recent = {self._walk.identify(item): as_text(item.get("updated_at")) for item in items}
         return FeedState(reached, recent if len(recent) <= MAX_RECENT else {}, reply.etag)
@@ -138,7 +138,7 @@ class Feed:
         return known is not None and known == item.get("updated_at")
 
 
-class _Walk:
+class _FeedProgress:
     """What was seen on the way through the list: from `last`, the newest time of change, the list is asked for again.
 
     A time that lies in the future counts as now: a reached time there would hide every change until then.
@@ -159,7 +159,7 @@ class _Walk:
 
     def take(self, reply: GitHubReply, position: datetime | None, what: str) -> list[Payload]:
         """The items of a page that are new; `position` is the time from which the page was asked for."""
-        items = as_list(reply.data, what)
+        items = items_of(reply.data, what)
         self._now = _now(reply)
         fresh: list[Payload] = []
         times: list[datetime] = [position] if position else []
@@ -189,7 +189,7 @@ class _Walk:
         """The time of change up to which all was seen."""
         return min([self.last, *self._changed]) if self.last else None
 
-    def is_settled(self, item: Payload, reply: GitHubReply) -> bool:
+    def is_stable(self, item: Payload, reply: GitHubReply) -> bool:
         """Whether an item is as it was read, and for so long that no change of the same second may be missing."""
         same = self._times.get(self.identify(item)) == item.get("updated_at")
         time = self._time(item)

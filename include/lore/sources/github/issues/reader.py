@@ -11,14 +11,14 @@ from lore.errors import SourceError
 from lore.sources.github.api.client import GitHubClient
 from lore.sources.github.api.replies import page_number
 from lore.sources.github.issues.discussions import Discussions
-from lore.sources.github.issues.documents import Found, IssuePages, wanted
-from lore.sources.github.issues.feed import OVERLAP, PER_PAGE, Feed, FeedState, Page
-from lore.sources.github.issues.state import IssuesState, Numbers
+from lore.sources.github.issues.documents import IssueDocuments, IssuesBatch, is_selected
+from lore.sources.github.issues.feed import OVERLAP, PER_PAGE, Feed, FeedPage, FeedState
+from lore.sources.github.issues.state import IssuesState, NumberIndex
 from lore.sources.github.issues.text import issue_number
 from lore.sources.payload import Payload, as_text
-from lore.sources.posts import from_iso
+from lore.sources.post_text import from_iso
 
-__all__ = ["IssuesRun"]
+__all__ = ["IssuesReader"]
 
 BATCH_ISSUES = 25
 """Few enough that a batch is complete, and the cursor moves, within the 60 calls an hour without a token."""
@@ -32,7 +32,7 @@ query($owner: String!, $name: String!) {
 """
 
 
-class IssuesRun:
+class IssuesReader:
     """Reads from the state `before`. When `batches` came to their end, `state` is what is reached."""
 
     def __init__(self, client: GitHubClient, declaration: GitHubIssuesDeclaration, before: IssuesState) -> None:
@@ -40,49 +40,49 @@ class IssuesRun:
         self._path = f"/repos/{declaration.repository}"
         self._before = before
         self._earliest = _earliest(declaration)
-        self._pages = IssuePages(client, declaration, self._path)
+        self._pages = IssueDocuments(client, declaration, self._path)
         self._seen: dict[int, bool] = {}
         self._now = datetime.now(UTC)
         self.state = before
 
-    def batches(self) -> Iterator[Found]:
+    def batches(self) -> Iterator[IssuesBatch]:
         """Issues that changed, issues of which a comment was edited, discussions, and what else came to be there."""
         yield from self._changed_issues()
-        comments = yield from self._edited("issues", self.state.comments)
+        comments = yield from self._commented_issues("issues", self.state.comments)
         self.state = replace(self.state, comments=comments)
         if self._declaration.include_reviews:
-            code_comments = yield from self._edited("pulls", self.state.code_comments)
+            code_comments = yield from self._commented_issues("pulls", self.state.code_comments)
             self.state = replace(self.state, code_comments=code_comments)
         if self._declaration.include_discussions:
             yield from self._discussions()
-        yield from self._count()
+        yield from self._reconcile()
 
-    def existing(self) -> list[int]:
+    def selected_numbers(self) -> list[int]:
         """The numbers of all that the declaration covers, by the whole lists."""
         listed, _ = self._list_all(None)
         if self._declaration.include_discussions:
-            listed |= Discussions(self._client, self._declaration, FeedState(), None, self._earliest).existing()
+            listed |= Discussions(self._client, self._declaration, FeedState(), None, self._earliest).selected_numbers()
         return [number for number, is_wanted in listed.items() if is_wanted]
 
-    def _changed_issues(self) -> Iterator[Found]:
+    def _changed_issues(self) -> Iterator[IssuesBatch]:
         feed = self._feed(self._before.issues)
         first = True
         for page in feed.pages():
             if first:
                 self._start(page)
                 first = False
-            self._seen |= {item["number"]: self._wanted(item) for item in page.items}
-            issues = [item for item in page.items if self._wanted(item)]
+            self._seen |= {item["number"]: self._is_selected(item) for item in page.items}
+            issues = [item for item in page.items if self._is_selected(item)]
             for start in range(0, len(issues), BATCH_ISSUES):
                 batch = issues[start : start + BATCH_ISSUES]
                 reached = page.reached
                 if reached and len(issues) > start + BATCH_ISSUES:
                     reached = min(reached, from_iso(batch[-1].get("updated_at")) or reached)
                 state = replace(self.state, issues=FeedState(reached), numbers=None) if reached else None
-                yield self._pages.add(batch, Found(state=state))
-        self.state = replace(self.state, issues=feed.settled())
+                yield self._pages.add(batch, IssuesBatch(state=state))
+        self.state = replace(self.state, issues=feed.final_state())
 
-    def _start(self, page: Page) -> None:
+    def _start(self, page: FeedPage) -> None:
         """From the first answer's time on, edited comments are looked for; those before it are read now."""
         time = page.reply.server_time
         now = datetime.now(UTC) if time is None else datetime.fromtimestamp(time, UTC)
@@ -92,9 +92,9 @@ class IssuesRun:
         self.state = replace(self.state, comments=comments, code_comments=code_comments)
         starts = [one.reached for one in (comments, code_comments) if one.reached]
         self._pages.window = min(starts) - OVERLAP
-        self._pages.expect([item for item in page.items if self._wanted(item)], self._pages_ahead(page))
+        self._pages.prefetch([item for item in page.items if self._is_selected(item)], self._pages_ahead(page))
 
-    def _pages_ahead(self, page: Page) -> int:
+    def _pages_ahead(self, page: FeedPage) -> int:
         """How many pages of issues there are; GitHub does not tell, but numbers them in the order of creation."""
         if page.reply.next_url is None:
             return 1
@@ -105,7 +105,7 @@ class IssuesRun:
         number = issue_number(newest[0]) if isinstance(newest, list) and newest and isinstance(newest[0], dict) else 0
         return -(-(number or 0) // PER_PAGE) or 2
 
-    def _edited(self, part: str, state: FeedState) -> Generator[Found, None, FeedState]:
+    def _commented_issues(self, part: str, state: FeedState) -> Generator[IssuesBatch, None, FeedState]:
         """The issues of which a comment was written or edited without their being in the list of changed ones."""
         feed = Feed(
             self._client,
@@ -116,18 +116,20 @@ class IssuesRun:
             identify=lambda comment: as_text(comment.get("node_id")) or str(comment.get("id") or ""),
         )
         for page in feed.pages():
-            numbers = sorted(number for number in self._pages.numbers_of(page.items) if self._may_be_wanted(number))
+            numbers = sorted(
+                number for number in self._pages.issue_numbers(page.items) if self._may_be_selected(number)
+            )
             for start in range(0, len(numbers), BATCH_ISSUES):
-                yield self._pages.add_by_number(numbers[start : start + BATCH_ISSUES], self._earliest, Found())
-        return feed.settled()
+                yield self._pages.add_by_number(numbers[start : start + BATCH_ISSUES], self._earliest, IssuesBatch())
+        return feed.final_state()
 
-    def _may_be_wanted(self, number: int) -> bool:
+    def _may_be_selected(self, number: int) -> bool:
         known = self._seen.get(number)
         if known is None and self._before.numbers is not None:
             known = self._before.numbers.get(number)
         return known is not False
 
-    def _discussions(self) -> Iterator[Found]:
+    def _discussions(self) -> Iterator[IssuesBatch]:
         before = self._before
         discussions = Discussions(
             self._client, self._declaration, before.discussions, before.discussion_numbers, self._earliest
@@ -137,7 +139,7 @@ class IssuesRun:
             yield found
         self.state = replace(self.state, discussions=discussions.state, discussion_numbers=discussions.numbers)
 
-    def _count(self) -> Iterator[Found]:
+    def _reconcile(self) -> Iterator[IssuesBatch]:
         """See whether what is known is all that there is; else list it, and read what is new in it."""
         known = dict(self._before.numbers or {}) | self._seen
         first = self._before.issues.reached is None
@@ -145,12 +147,12 @@ class IssuesRun:
         if not complete or self._must_list(known, first):
             known, new = self._list_all(known if complete else None)
             if new:  # transferred to here, say, with an old time of change
-                yield self._pages.add(new, Found())
+                yield self._pages.add(new, IssuesBatch())
             first = True
         listed = self._now.replace(microsecond=0) if first else self._before.listed
         self.state = replace(self.state, numbers=known, listed=listed)
 
-    def _must_list(self, known: Numbers, first: bool) -> bool:
+    def _must_list(self, known: NumberIndex, first: bool) -> bool:
         """Whether the number of issues is another one; where it cannot be asked for, whether a day went by."""
         total = self._total()
         if total is not None:
@@ -172,14 +174,14 @@ class IssuesRun:
         except (SourceError, TypeError, KeyError, ValueError):  # there is another way
             return None
 
-    def _list_all(self, known: Numbers | None) -> tuple[dict[int, bool], list[Payload]]:
+    def _list_all(self, known: NumberIndex | None) -> tuple[dict[int, bool], list[Payload]]:
         """Everything in the whole list, and of what is wanted, that which is not known; none where `known` is None."""
         listed: dict[int, bool] = {}
         new: list[Payload] = []
         for page in self._feed(FeedState()).pages():
             for item in page.items:
-                listed[item["number"]] = self._wanted(item)
-                if known is not None and item["number"] not in known and self._wanted(item):
+                listed[item["number"]] = self._is_selected(item)
+                if known is not None and item["number"] not in known and self._is_selected(item):
                     new.append(item)
         return listed, new
 
@@ -200,8 +202,8 @@ class IssuesRun:
         labels = {"labels": ",".join(self._declaration.labels)} if self._declaration.labels else {}
         return {"state": self._declaration.state, **labels}
 
-    def _wanted(self, issue: Payload) -> bool:
-        return wanted(issue, self._declaration, self._earliest)
+    def _is_selected(self, issue: Payload) -> bool:
+        return is_selected(issue, self._declaration, self._earliest)
 
 
 def _earliest(declaration: GitHubIssuesDeclaration) -> datetime | None:

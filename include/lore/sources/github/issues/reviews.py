@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lore.convert.fences import fenced
-from lore.sources.github.issues.text import Part, body_of, by_whom, created, login
+from lore.sources.github.issues.text import ThreadPart, attribution, closed_body, created, login
 from lore.sources.payload import Payload, as_text
 
 __all__ = ["review_facts", "review_parts"]
@@ -28,25 +28,25 @@ def review_facts(reviews: Sequence[Payload]) -> Iterator[str]:
             yield f"{words} by {', '.join(names)}"
 
 
-def review_parts(reviews: Sequence[Payload], comments: Sequence[Payload]) -> Iterator[Part]:
+def review_parts(reviews: Sequence[Payload], comments: Sequence[Payload]) -> Iterator[ThreadPart]:
     """Each review that says something, and each comment on code, replies after what they reply to."""
     for review in reviews:
-        if body := body_of(review):
+        if body := closed_body(review):
             verdict = VERDICTS.get(as_text(review.get("state")).upper(), "")
-            heading = by_whom("Review", review) + (f": {verdict.lower()}" if verdict else "")
-            yield Part((created(review), created(review)), f"# {heading}\n\n{body}")
+            heading = attribution("Review", review) + (f": {verdict.lower()}" if verdict else "")
+            yield ThreadPart((created(review), created(review)), f"# {heading}\n\n{body}")
     roots = {comment.get("id"): created(comment) for comment in comments}
     for comment in comments:
-        if body := body_of(comment):
+        if body := closed_body(comment):
             root = roots.get(comment.get("in_reply_to_id"), created(comment))
-            yield Part((root, created(comment)), f"# {_place(comment)}\n\n{_hunk(comment)}{body}")
+            yield ThreadPart((root, created(comment)), f"# {_heading(comment)}\n\n{_hunk(comment)}{body}")
 
 
-def _place(comment: Payload) -> str:
+def _heading(comment: Payload) -> str:
     path = " ".join(as_text(comment.get("path")).replace("`", "").split())
     line = comment.get("line") or comment.get("original_line")
     where = f" about `{path}`" if path else ""
-    return by_whom("Comment", comment) + where + (f" line {line}" if path and isinstance(line, int) else "")
+    return attribution("Comment", comment) + where + (f" line {line}" if path and isinstance(line, int) else "")
 
 
 def _hunk(comment: Payload) -> str:

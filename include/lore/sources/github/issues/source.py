@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lore.declarations import GitHubIssuesDeclaration
-from lore.sources.cursors import UNSELECTIVE, selection_of, unreadable_cursor
+from lore.sources.cursors import NON_SELECTING_KEYS, invalid_cursor, selection_digest
 from lore.sources.github.api.client import GitHubAccess, GitHubClient
-from lore.sources.github.issues.reader import IssuesRun
+from lore.sources.github.issues.reader import IssuesReader
 from lore.sources.github.issues.state import IssuesState
 from lore.types import Batch, Cursor
 
@@ -34,13 +34,13 @@ class GitHubIssuesSource:
         before = self._from_cursor(since) if since else None
         moved = False
         with self._client() as client:
-            run = IssuesRun(client, self._declaration, before or IssuesState())
+            run = IssuesReader(client, self._declaration, before or IssuesState())
             for found in run.batches():
                 cursor = found.state.to_cursor(self._selection()) if found.state else None
                 moved = moved or cursor is not None
                 gone = tuple(f"{self.id}:{number}" for number in found.gone)
                 yield Batch(tuple(found.documents), cursor, gone, tuple(found.failures))
-        self._listed = run.state.existing()
+        self._listed = run.state.selected_numbers()
         if moved or run.state != before:
             yield Batch((), run.state.to_cursor(self._selection()))
 
@@ -49,7 +49,7 @@ class GitHubIssuesSource:
         listed, self._listed = self._listed, None
         if listed is None:
             with self._client() as client:
-                listed = IssuesRun(client, self._declaration, IssuesState()).existing()
+                listed = IssuesReader(client, self._declaration, IssuesState()).selected_numbers()
         yield from (f"{self.id}:{number}" for number in listed)
 
     def _client(self) -> GitHubClient:
@@ -67,8 +67,8 @@ class GitHubIssuesSource:
         try:
             return IssuesState.from_cursor(cursor, self._selection())
         except ValueError:
-            raise unreadable_cursor(self.id) from None
+            raise invalid_cursor(self.id) from None
 
     def _selection(self) -> str:
-        values = self._declaration.model_dump_json(exclude={"id", *UNSELECTIVE})
-        return selection_of(f"{values} {self._access.base_url}")
+        values = self._declaration.model_dump_json(exclude={"id", *NON_SELECTING_KEYS})
+        return selection_digest(f"{values} {self._access.base_url}")

@@ -11,12 +11,12 @@ from typing import Any, Self
 from lore.sources.github.issues.feed import FeedState, stamp
 from lore.sources.github.repo.state import pack, unpack
 from lore.sources.payload import as_text
-from lore.sources.posts import from_iso
+from lore.sources.post_text import from_iso
 from lore.types import Cursor
 
-__all__ = ["IssuesState", "Numbers"]
+__all__ = ["IssuesState", "NumberIndex"]
 
-Numbers = Mapping[int, bool]
+NumberIndex = Mapping[int, bool]
 """Everything that a list has, by number, and whether it makes a document."""
 
 
@@ -32,8 +32,8 @@ class IssuesState:
     code_comments: FeedState = field(default_factory=FeedState)
     discussions: FeedState = field(default_factory=FeedState)
     listed: datetime | None = None
-    numbers: Numbers | None = None
-    discussion_numbers: Numbers | None = None
+    numbers: NumberIndex | None = None
+    discussion_numbers: NumberIndex | None = None
 
     def to_cursor(self, selection: str) -> Cursor:
         """The cursor; `selection` stands for what the declaration chooses."""
@@ -52,12 +52,15 @@ class IssuesState:
             }
         )
 
-    def existing(self) -> list[int] | None:
+    def selected_numbers(self) -> list[int] | None:
         """The numbers of all documents; None where that is not known."""
         if self.numbers is None:
             return None
         return [
-            n for numbers in (self.numbers, self.discussion_numbers or {}) for n, wanted in numbers.items() if wanted
+            n
+            for numbers in (self.numbers, self.discussion_numbers or {})
+            for n, is_selected in numbers.items()
+            if is_selected
         ]
 
     @classmethod
@@ -100,12 +103,12 @@ def _feed_of(values: Any, reached: object = None) -> FeedState:
     )
 
 
-def _pack(numbers: Numbers | None) -> str:
+def _pack(numbers: NumberIndex | None) -> str:
     if numbers is None:
         return ""
-    return pack([f"{'' if wanted else '-'}{number}" for number, wanted in sorted(numbers.items())])
+    return pack([f"{'' if is_selected else '-'}{number}" for number, is_selected in sorted(numbers.items())])
 
 
-def _unpack(packed: object) -> Numbers | None:
+def _unpack(packed: object) -> NumberIndex | None:
     lines = unpack(as_text(packed))
     return None if lines is None else {abs(int(line)): not line.startswith("-") for line in lines if line}

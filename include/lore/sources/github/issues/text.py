@@ -10,14 +10,13 @@ from typing import Any
 from lore.declarations import GitHubIssuesDeclaration
 from lore.errors import SourceError
 from lore.sources.payload import as_text
-from lore.sources.posts import from_iso
+from lore.sources.post_text import from_iso
 from lore.types import Document
 
 __all__ = [
-    "Part",
-    "as_list",
-    "body_of",
-    "by_whom",
+    "ThreadPart",
+    "attribution",
+    "closed_body",
     "comment_part",
     "created",
     "day",
@@ -25,17 +24,18 @@ __all__ = [
     "is_pull_request",
     "issue_document",
     "issue_number",
+    "items_of",
     "label_names",
     "login",
     "page",
 ]
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
-GHOST = "ghost"
+DELETED_USER = "ghost"
 """What GitHub shows for an account that was deleted."""
 
 
-def as_list(data: object, what: str) -> list[Mapping[str, Any]]:
+def items_of(data: object, what: str) -> list[Mapping[str, Any]]:
     """The objects of a list that the API answered. Raises SourceError when it is something else."""
     if not isinstance(data, list):
         raise SourceError(
@@ -63,7 +63,7 @@ Moment = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ThreadPart:
     """A piece of a page below its first text; pieces are put in the order of `when`."""
 
     when: tuple[Moment, Moment]
@@ -76,7 +76,7 @@ def issue_document(
     declaration: GitHubIssuesDeclaration,
     *,
     facts: Iterable[str] = (),
-    parts: Iterable[Part] = (),
+    parts: Iterable[ThreadPart] = (),
 ) -> Document:
     """The issue as one page: a line of facts (state, labels, dates), its text, then the comments in order.
 
@@ -101,7 +101,7 @@ def page(
     kind: str,
     state: str,
     facts: Iterable[str],
-    parts: Iterable[Part | None],
+    parts: Iterable[ThreadPart | None],
 ) -> Document:
     """A page of an issue, pull request or discussion, `item` having the keys of an issue."""
     labels = label_names(item)
@@ -116,7 +116,7 @@ def page(
     ]
     url = as_text(item.get("html_url"))
     ordered = sorted((part for part in parts if part), key=lambda part: part.when)
-    texts = [" · ".join(fact for fact in line if fact), body_of(item), *(part.text for part in ordered)]
+    texts = [" · ".join(fact for fact in line if fact), closed_body(item), *(part.text for part in ordered)]
     return Document(
         id=f"{declaration.id}:{item['number']}",
         source_id=declaration.id,
@@ -158,7 +158,7 @@ def label_names(item: Mapping[str, Any]) -> list[str]:
 def login(item: Mapping[str, Any]) -> str:
     """Who wrote it."""
     user = item.get("user")
-    return (as_text(user.get("login")) if isinstance(user, dict) else "") or GHOST
+    return (as_text(user.get("login")) if isinstance(user, dict) else "") or DELETED_USER
 
 
 def is_bot(item: Mapping[str, Any]) -> bool:
@@ -181,19 +181,21 @@ def created(item: Mapping[str, Any]) -> Moment:
     return when, number if isinstance(number, int) else 0
 
 
-def by_whom(what: str, item: Mapping[str, Any]) -> str:
+def attribution(what: str, item: Mapping[str, Any]) -> str:
     """A heading: what it is, by whom, and on which day."""
     when = day(created(item)[0])
     return f"{what} by {login(item)}{f' on {when}' if when else ''}"
 
 
-def comment_part(comment: Mapping[str, Any], what: str = "Comment") -> Part | None:
+def comment_part(comment: Mapping[str, Any], what: str = "Comment") -> ThreadPart | None:
     """A comment under a heading of the first level: whatever headings stand before it, it is not below them."""
-    body = body_of(comment)
-    return Part((created(comment), created(comment)), f"# {by_whom(what, comment)}\n\n{body}") if body else None
+    body = closed_body(comment)
+    return (
+        ThreadPart((created(comment), created(comment)), f"# {attribution(what, comment)}\n\n{body}") if body else None
+    )
 
 
-def body_of(item: Mapping[str, Any]) -> str:
+def closed_body(item: Mapping[str, Any]) -> str:
     """What a person wrote, closed: an open code fence or HTML comment must not swallow what comes after it."""
     text = as_text(item.get("body")).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     fence = ""

@@ -15,10 +15,10 @@ from typing import IO, Self
 
 from lore.errors import SourceError
 
-__all__ = ["Archive", "CutArchiveError"]
+__all__ = ["RepositoryArchive", "TruncatedArchiveError"]
 
 GZIP = 16 + zlib.MAX_WBITS
-STEP = 1024 * 1024
+INFLATE_BYTES = 1024 * 1024
 """Bytes that are unpacked at a time."""
 MAX_HEADER = 1024 * 1024
 """A header of tar is 512 bytes, one with a long name a few thousand."""
@@ -26,7 +26,7 @@ MAX_MEMBERS = 1_000_000
 BLOCK = tarfile.BLOCKSIZE
 
 
-class CutArchiveError(SourceError):
+class TruncatedArchiveError(SourceError):
     """The archive ended early or arrived damaged; downloading it again may help."""
 
     def __init__(self, reason: str) -> None:
@@ -38,12 +38,12 @@ class CutArchiveError(SourceError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _MemberPosition:
     offset: int
     size: int
 
 
-class Archive:
+class RepositoryArchive:
     """The files of a tarball by their path below its top folder, with `/`; bytes that are not UTF-8 are kept in them
     as `os.fsdecode` does. `skipped` counts the members that are no plain file, or have a name that leads elsewhere.
 
@@ -53,7 +53,7 @@ class Archive:
     def __init__(self, pieces: Iterable[bytes], *, max_bytes: int) -> None:
         """Unpack gzipped pieces. Raises CutArchiveError, and SourceError for more than `max_bytes` unpacked."""
         self.skipped = 0
-        self._files: dict[str, _Place] = {}
+        self._files: dict[str, _MemberPosition] = {}
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         try:
             for piece in _unpacked(pieces, max_bytes):
@@ -107,7 +107,7 @@ class Archive:
                     if member is None:
                         break
                     tar.members.clear()  # tarfile keeps every member, at a thousand bytes each
-                    self._note(member)
+                    self._log_left_out(member)
                 else:
                     raise SourceError(
                         f"The archive of the repository has more than {MAX_MEMBERS:,} members.",
@@ -115,19 +115,19 @@ class Archive:
                     )
                 end = tar.offset
         except (tarfile.TarError, ValueError, OverflowError, EOFError, RecursionError) as error:
-            raise CutArchiveError(f"{type(error).__name__}: {error}"[:200].rstrip(".")) from None
+            raise TruncatedArchiveError(f"{type(error).__name__}: {error}"[:200].rstrip(".")) from None
         self._file.seek(end)
         if self._file.read(BLOCK) != bytes(BLOCK):
-            raise CutArchiveError("it has no end")
+            raise TruncatedArchiveError("it has no end")
 
-    def _note(self, member: tarfile.TarInfo) -> None:
+    def _log_left_out(self, member: tarfile.TarInfo) -> None:
         if member.isdir():
             return
-        path = _below_top(member.name)
+        path = _path_below_top(member.name)
         if path is None or member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
             self.skipped += 1
         else:
-            self._files[path] = _Place(member.offset_data, member.size)
+            self._files[path] = _MemberPosition(member.offset_data, member.size)
 
 
 class _Headers:
@@ -150,7 +150,7 @@ def _unpacked(pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
     try:
         for piece in pieces:
             while piece:
-                unpacked = unzip.decompress(piece, STEP)
+                unpacked = unzip.decompress(piece, INFLATE_BYTES)
                 begun = True
                 total += len(unpacked)
                 if total > max_bytes:
@@ -164,14 +164,14 @@ def _unpacked(pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
                     parts, begun = parts + 1, False
                     piece, unzip = unzip.unused_data.lstrip(b"\0"), zlib.decompressobj(GZIP)
         if begun:
-            yield unzip.flush(STEP)
+            yield unzip.flush(INFLATE_BYTES)
     except zlib.error as error:
-        raise CutArchiveError(str(error)) from None
+        raise TruncatedArchiveError(str(error)) from None
     if not unzip.eof and (begun or not parts):
-        raise CutArchiveError("it ends early")
+        raise TruncatedArchiveError("it ends early")
 
 
-def _below_top(name: str) -> str | None:
+def _path_below_top(name: str) -> str | None:
     """The path below the archive's top folder; None for a name that leads out of it, or is none."""
     parts = name.split("/")
     if len(parts) < 2 or "\0" in name or any(part in ("", ".", "..") for part in parts):

@@ -19,15 +19,15 @@ from lore.errors import MissingPackageError
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-__all__ = ["UNITS_VERSION", "Unit", "file_units"]
+__all__ = ["UNITS_VERSION", "CodeUnit", "file_units"]
 
 UNITS_VERSION = 1
 """Raised when the same file gives other units, so that repositories are read again."""
-LONG = 2_000
+MAX_UNIT_CHARACTERS = 2_000
 """Characters up to which a file, or a class, is one unit."""
-LONGEST_NAME = 200
+MAX_NAME_CHARACTERS = 200
 MAX_DEPTH = 20
-PIECE = 65_536
+PARSE_BYTES = 65_536
 STEPS = 20_000
 """How long parsing a file may take, in steps of tree-sitter: about two megabytes of sound code, two seconds."""
 STEPS_WITH_ERRORS = 1_000
@@ -75,12 +75,12 @@ KINDS = (
     "class", "struct", "interface", "enum", "trait", "impl", "module", "method", "function", "macro", "record", "union",
     "type", "property",
 )  # fmt: skip
-WHOLE = ("function", "method")
+UNCUT_KINDS = ("function", "method")
 """Kinds of unit that are never cut: what is defined inside a function says little without it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class CodeUnit:
     """A piece of a file: its lines `first` to `last`, from 1. `name` is dotted, and unique in the file.
 
     The unit of the file itself has no name and no lines. In its text, and in that of a class which is cut, each unit
@@ -94,21 +94,21 @@ class Unit:
     last: int = 0
 
 
-def file_units(text: str, language: str) -> list[Unit]:
+def file_units(text: str, language: str) -> list[CodeUnit]:
     """The units of a file, first the file's own; only that one for a short file or a language without a grammar.
 
     Raises MissingPackageError where the language's grammar is not installed.
     """
-    if len(text) <= LONG or language not in GRAMMARS:
-        return [Unit("", "file", text)]
+    if len(text) <= MAX_UNIT_CHARACTERS or language not in GRAMMARS:
+        return [CodeUnit("", "file", text)]
     root = _parse(text, language)
     if root is None:
-        return [Unit("", "file", text)]
+        return [CodeUnit("", "file", text)]
     lines = text.split("\n")
     found = list(_definitions(root, "", 0))
-    units: list[Unit] = []
+    units: list[CodeUnit] = []
     outline = _collect(found, lines, 0, len(lines) - 1, units)
-    return [Unit("", "file", outline), *_unique(units)]
+    return [CodeUnit("", "file", outline), *_unique(units)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _root(data: bytes, language: str) -> Node | None:
         steps += 1
         return steps > (STEPS_WITH_ERRORS if has_error else STEPS)
 
-    tree = parser.parse(lambda offset, _: data[offset : offset + PIECE], progress_callback=too_long)
+    tree = parser.parse(lambda offset, _: data[offset : offset + PARSE_BYTES], progress_callback=too_long)
     if tree is None:
         parser.reset()
         return None
@@ -182,7 +182,7 @@ def _definitions(scope: Node, prefix: str, depth: int) -> Iterator[_Definition]:
         end = last
 
 
-def _collect(found: Sequence[_Definition], lines: Sequence[str], first: int, last: int, units: list[Unit]) -> str:
+def _collect(found: Sequence[_Definition], lines: Sequence[str], first: int, last: int, units: list[CodeUnit]) -> str:
     """Add the units of the definitions, and return the text of the rows with each of them as its first line."""
     kept: list[str] = []
     row = first
@@ -193,12 +193,16 @@ def _collect(found: Sequence[_Definition], lines: Sequence[str], first: int, las
         row = one.last + 1
         text = "\n".join(lines[one.first : one.last + 1])
         kind = _kind(one.node)
-        body = one.node.child_by_field_name("body") if kind not in WHOLE and len(text) > LONG else None
+        body = (
+            one.node.child_by_field_name("body")
+            if kind not in UNCUT_KINDS and len(text) > MAX_UNIT_CHARACTERS
+            else None
+        )
         members = list(_definitions(body, one.name, 1)) if body is not None else []
         place = len(units)
         if members:
             text = _collect(members, lines, one.first, one.last, units)
-        units.insert(place, Unit(one.name, kind, text, one.first + 1, one.last + 1))
+        units.insert(place, CodeUnit(one.name, kind, text, one.first + 1, one.last + 1))
     kept += lines[row : last + 1]
     return "\n".join(kept)
 
@@ -244,7 +248,7 @@ def _name(node: Node) -> str:
 
 def _text(node: Node | None) -> str:
     text = (node.text or b"").decode("utf-8", "replace") if node is not None else ""
-    return " ".join(text.split())[:LONGEST_NAME]
+    return " ".join(text.split())[:MAX_NAME_CHARACTERS]
 
 
 def _kind(node: Node) -> str:
@@ -256,11 +260,11 @@ def _last_row(node: Node) -> int:
     return end.row - 1 if end.column == 0 and end.row > node.start_point.row else end.row
 
 
-def _unique(units: Sequence[Unit]) -> Iterator[Unit]:
+def _unique(units: Sequence[CodeUnit]) -> Iterator[CodeUnit]:
     """Overloads have one name: the second is `name~2`."""
     seen: Counter[str] = Counter()
     for unit in units:
         seen[unit.name] += 1
         count = seen[unit.name]
         name = unit.name if count == 1 else f"{unit.name}~{count}"
-        yield Unit(name, unit.kind, unit.text, unit.first, unit.last)
+        yield CodeUnit(name, unit.kind, unit.text, unit.first, unit.last)

@@ -13,8 +13,8 @@ from lore.convert import FORMATS, format_of, resolve_includes
 from lore.convert.formats import CODE_PREFIX
 from lore.declarations import GitHubRepoDeclaration
 from lore.errors import SourceError
-from lore.sources.github.repo.archive import Archive
-from lore.sources.github.repo.code import Unit, file_units
+from lore.sources.github.repo.archive import RepositoryArchive
+from lore.sources.github.repo.code import CodeUnit, file_units
 from lore.sources.github.repo.links import RepositoryLinks, encode_path
 from lore.sources.github.repo.state import SeenFile, digest_of
 from lore.sources.globs import PathFilter
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _RepositoryFile:
     """A file that documents are made of, and the commit (or branch) that their addresses name."""
 
     path: str
@@ -61,7 +61,7 @@ class RepositoryFiles:
     def __init__(
         self,
         declaration: GitHubRepoDeclaration,
-        archive: Archive,
+        archive: RepositoryArchive,
         web_url: str,
         commit: str,
         before: Mapping[str, SeenFile],
@@ -84,7 +84,7 @@ class RepositoryFiles:
 
         Raises SourceError when the declaration takes none of the files, rather than let all seem deleted.
         """
-        paths = [path for path in self._archive.paths() if self._wanted(path)]
+        paths = [path for path in self._archive.paths() if self._is_selected(path)]
         if not paths:
             raise SourceError(
                 f"No file of {self._declaration.repository} is one that {self._declaration.id} could take.",
@@ -97,11 +97,11 @@ class RepositoryFiles:
             yield from self._read(path)
         if too_many:
             self.seen.clear()
-        self._note("submodules", self._submodules())
-        self._note("Git LFS pointers", self._pointers)
-        self._note("minified files", self._minified)
+        self._log_left_out("submodules", self._submodules())
+        self._log_left_out("Git LFS pointers", self._pointers)
+        self._log_left_out("minified files", self._minified)
 
-    def _wanted(self, path: str) -> bool:
+    def _is_selected(self, path: str) -> bool:
         name = format_of(path) or ""
         known = name in FORMATS and (self._declaration.code or not name.startswith(CODE_PREFIX))
         named = name not in DATA or any(glob.endswith(DATA[name]) for glob in self._declaration.include)
@@ -137,20 +137,20 @@ class RepositoryFiles:
         self.seen[key] = SeenFile(digest_of(made), self._commit)
         return self._commit, made
 
-    def _as_it_is(self, path: str, data: bytes, format_name: str) -> _File:
+    def _unparsed(self, path: str, data: bytes, format_name: str) -> _RepositoryFile:
         """A file of which only its own bytes tell what its documents say."""
-        return _File(path, format_name, self._first_seen(path, lambda _: data)[0])
+        return _RepositoryFile(path, format_name, self._first_seen(path, lambda _: data)[0])
 
     def _page(self, path: str, data: bytes, format_name: str) -> Document:
         """A page; bytes that are not UTF-8 are left to conversion, which finds the charset."""
         text = _decoded(data)
         if text is None or format_name not in ("markdown", "mdx", "rst"):
-            return self._document(self._as_it_is(path, data, format_name), "", data)
+            return self._document(self._unparsed(path, data, format_name), "", data)
         whole, link = text, self._links.markdown
         if format_name == "rst":
             whole, link = resolve_includes(text, encode_path(path), self._included), self._links.rst
         commit, linked = self._first_seen(path, lambda commit: link(whole, path, commit))
-        return self._document(_File(path, format_name, commit), linked, None)
+        return self._document(_RepositoryFile(path, format_name, commit), linked, None)
 
     def _included(self, path: str) -> str | None:
         if path not in self._archive:
@@ -160,17 +160,17 @@ class RepositoryFiles:
     def _code(self, path: str, data: bytes, format_name: str) -> Iterator[Document]:
         text = _decoded(data)
         if text is None:
-            yield self._document(self._as_it_is(path, data, format_name), "", data)
+            yield self._document(self._unparsed(path, data, format_name), "", data)
         elif _is_minified(text):
             self._minified.append(path)
         elif text.strip():
-            file = self._as_it_is(path, data, format_name)
+            file = self._unparsed(path, data, format_name)
             language = "tsx" if path.lower().endswith(".tsx") else format_name.removeprefix(CODE_PREFIX)
             for unit in file_units(text, language):
                 if unit.text.strip():
                     yield self._unit(file, unit)
 
-    def _unit(self, file: _File, unit: Unit) -> Document:
+    def _unit(self, file: _RepositoryFile, unit: CodeUnit) -> Document:
         if not unit.name:
             return self._document(file, unit.text, None, title=_shown(file.path))
         return Document(
@@ -184,7 +184,7 @@ class RepositoryFiles:
             audiences=self._declaration.audiences,
         )
 
-    def _document(self, file: _File, text: str, data: bytes | None, title: str = "") -> Document:
+    def _document(self, file: _RepositoryFile, text: str, data: bytes | None, title: str = "") -> Document:
         return Document(
             id=self._document_id(file.path),
             source_id=self._declaration.id,
@@ -210,7 +210,7 @@ class RepositoryFiles:
         text = self._archive.read(".gitmodules", self._declaration.max_bytes).decode("utf-8", "replace")
         return [path for path in SUBMODULE.findall(text) if self._chosen(f"{path}/any.md")]
 
-    def _note(self, what: str, paths: list[str]) -> None:
+    def _log_left_out(self, what: str, paths: list[str]) -> None:
         if paths:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
             named = ", ".join(encode_path(path) for path in paths[:NAMED])

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from lore.declarations import GitHubRepoDeclaration
 from lore.errors import SourceError
-from lore.sources.cursors import selection_of
+from lore.sources.cursors import selection_digest
 from lore.sources.github.api.client import GitHubAccess, GitHubClient
-from lore.sources.github.repo.archive import Archive
+from lore.sources.github.repo.archive import RepositoryArchive
 from lore.sources.github.repo.code import UNITS_VERSION
 from lore.sources.github.repo.files import RepositoryFiles
 from lore.sources.github.repo.state import COMMIT, RepositoryState, SeenFile
@@ -106,12 +106,14 @@ class GitHubRepoSource:
             )
         return commit
 
-    def _archive(self, client: GitHubClient, commit: str) -> Archive:
+    def _archive(self, client: GitHubClient, commit: str) -> RepositoryArchive:
         limit = self._declaration.max_total_bytes
-        return client.download(f"{self._path}/tarball/{commit}", lambda pieces: Archive(pieces, max_bytes=limit))
+        return client.download(
+            f"{self._path}/tarball/{commit}", lambda pieces: RepositoryArchive(pieces, max_bytes=limit)
+        )
 
     def _files(
-        self, client: GitHubClient, archive: Archive, commit: str, before: Mapping[str, SeenFile]
+        self, client: GitHubClient, archive: RepositoryArchive, commit: str, before: Mapping[str, SeenFile]
     ) -> RepositoryFiles:
         web_url = f"{client.hosts.web_url}/{self._declaration.repository}"
         return RepositoryFiles(self._declaration, archive, web_url, commit, before)
@@ -122,12 +124,12 @@ class GitHubRepoSource:
 
     def _branch(self) -> str:
         values = self._declaration.model_dump_json(include={"repository", "ref"})
-        return selection_of(f"{values} {self._access.base_url}")
+        return selection_digest(f"{values} {self._access.base_url}")
 
     def _selection(self) -> str:
         chosen = {"repository", "ref", "include", "exclude", "code", "max_bytes", "audiences"}
         values = self._declaration.model_dump_json(include=chosen)
-        return selection_of(f"{values} {self._access.base_url} {UNITS_VERSION}")
+        return selection_digest(f"{values} {self._access.base_url} {UNITS_VERSION}")
 
 
 def _batches(found: Iterator[Document | Failure]) -> Iterator[list[Document | Failure]]:

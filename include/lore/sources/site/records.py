@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from lore.types import Cursor
 
-__all__ = ["Entry", "Pages", "State"]
+__all__ = ["PageRecord", "PageRecords", "PageState"]
 
 VERSION = 1
 MAX_CURSOR = 4_000_000
@@ -19,7 +19,7 @@ MAX_CURSOR = 4_000_000
 MAX_VALIDATOR = 200
 
 
-class State(StrEnum):
+class PageState(StrEnum):
     """What a page was when it was last asked for; the values are short because the cursor holds them."""
 
     QUEUED = "q"
@@ -38,13 +38,13 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PageRecord:
     """One page. `validator` is the ETag ('"…"', 'W/"…"') or Last-Modified of its body and `digest` tells that from
     others. `twin` is the address of its Markdown, which is asked for instead. `done`: asked for in this round.
     """
 
     address: str
-    state: State = State.QUEUED
+    state: PageState = PageState.QUEUED
     depth: int = 0
     validator: str = ""
     digest: str = ""
@@ -55,17 +55,17 @@ class Entry:
     @property
     def conditions(self) -> dict[str, str]:
         """The headers that make the server leave out a body that we have."""
-        if not self.validator or self.state in (State.QUEUED, State.GONE, State.FAILED):
+        if not self.validator or self.state in (PageState.QUEUED, PageState.GONE, PageState.FAILED):
             return {}
         name = "If-None-Match" if self.validator.endswith('"') else "If-Modified-Since"
         return {name: self.validator}
 
 
-class Pages:
+class PageRecords:
     """Key → entry. `started` is when the round began, in whole seconds since the epoch; None between rounds."""
 
     def __init__(self, started: int | None = None) -> None:
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, PageRecord] = {}
         self.started = started
 
     def to_cursor(self, selection: str, origin: str) -> Cursor:
@@ -82,7 +82,7 @@ class Pages:
             kept = kept // 2
 
     @classmethod
-    def from_cursor(cls, cursor: Cursor, selection: str, origin: str) -> Pages | None:
+    def from_cursor(cls, cursor: Cursor, selection: str, origin: str) -> PageRecords | None:
         """What a cursor holds; None when it was written for another selection. Raises ValueError for no cursor."""
         try:
             values = json.loads(zlib.decompress(base64.b64decode(cursor, validate=True)))
@@ -104,7 +104,7 @@ class Pages:
         self.entries = {key: replace(entry, done=False) for key, entry in sorted(self.entries.items()) if entry.done}
         self.started = None
 
-    def doubt(self, keys: Iterable[str]) -> bool:
+    def invalidate(self, keys: Iterable[str]) -> bool:
         """Forget the bodies of pages, so that they are sent again; False, and nothing forgotten, for an unknown one."""
         wanted = set(keys)
         if not wanted <= self.entries.keys():
@@ -115,7 +115,7 @@ class Pages:
     def documents(self) -> Iterator[str]:
         """The keys of the pages that exist as documents, those that could not be read in this round included."""
         for key, entry in self.entries.items():
-            if entry.state in (State.DOCUMENT, State.FAILED):
+            if entry.state in (PageState.DOCUMENT, PageState.FAILED):
                 yield key
 
     def orphans(self) -> list[str]:
@@ -125,14 +125,14 @@ class Pages:
     def is_orphan(self, key: str) -> bool:
         """Whether the page is an alias or copy of nothing. One that redirects has no content that could be lost."""
         entry = self.entries[key]
-        if not entry.done or entry.state not in (State.ALIAS, State.COPY):
+        if not entry.done or entry.state not in (PageState.ALIAS, PageState.COPY):
             return False
-        other = self._stands_for(key)
+        other = self._target_document(key)
         return other is None or (
-            entry.state is State.COPY and other.state is State.DOCUMENT and other.digest != entry.digest
+            entry.state is PageState.COPY and other.state is PageState.DOCUMENT and other.digest != entry.digest
         )
 
-    def _stands_for(self, key: str) -> Entry | None:
+    def _target_document(self, key: str) -> PageRecord | None:
         """The document that a page leads to, over any number of aliases, or None."""
         seen: set[str] = set()
         entry = self.entries.get(key)
@@ -140,15 +140,15 @@ class Pages:
             seen.add(key)
             key = entry.alias
             entry = self.entries.get(key)
-        return entry if entry is not None and entry.state in (State.DOCUMENT, State.FAILED) else None
+        return entry if entry is not None and entry.state in (PageState.DOCUMENT, PageState.FAILED) else None
 
 
 Row = list[str | int]
 
 
-def _to_row(key: str, entry: Entry, origin: str) -> Row:
+def _to_row(key: str, entry: PageRecord, origin: str) -> Row:
     address, twin = entry.address.removeprefix(origin), entry.twin.removeprefix(origin)
-    done = int(entry.done and entry.state is not State.FAILED)  # a failed page is tried again when a round goes on
+    done = int(entry.done and entry.state is not PageState.FAILED)  # a failed page is tried again when a round goes on
     state, place = entry.state.value, "" if address == key else address
     return [key, place, state, entry.depth, entry.validator, entry.digest, entry.alias, twin, done]
 
@@ -157,11 +157,11 @@ def _without_validator(row: Row) -> Row:
     return [*row[:4], "", "", *row[6:]]
 
 
-def _from_row(row: Row, origin: str) -> tuple[str, Entry]:
+def _from_row(row: Row, origin: str) -> tuple[str, PageRecord]:
     key, place, state, depth, validator, digest, alias, twin, done = row
-    return str(key), Entry(
+    return str(key), PageRecord(
         address=f"{origin}{place or key}",
-        state=State(str(state)),
+        state=PageState(str(state)),
         depth=int(depth),
         validator=str(validator),
         digest=str(digest),

@@ -11,14 +11,14 @@ from urllib.parse import urljoin
 
 from lore.convert.decoding import BOMS, SEVEN_BIT, SUPERSETS, decode
 from lore.errors import ConversionError
-from lore.sources.site.fetch import Answer
+from lore.sources.site.fetch import WebResponse
 from lore.sources.site.robots import USER_AGENT
 from lore.sources.site.sitemap import markdown_links
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["Page", "format_of_answer", "read_page"]
+__all__ = ["PageSignals", "format_of_answer", "read_signals"]
 
 FORMATS = {
     "text/html": "html",
@@ -43,7 +43,7 @@ SEARCH_PAGE = b'id="search-results"'
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageSignals:
     """A page, read for what concerns a crawler. Addresses are as the page writes them, to be joined with `base`."""
 
     base: str
@@ -53,7 +53,7 @@ class Page:
     links: tuple[str, ...] = ()
 
 
-def format_of_answer(answer: Answer) -> str | None:
+def format_of_answer(answer: WebResponse) -> str | None:
     """The format in which the page is to be converted, or None when it is none that we read."""
     kind = answer.content_type
     path = answer.address.partition("?")[0].lower()
@@ -64,28 +64,28 @@ def format_of_answer(answer: Answer) -> str | None:
     return FORMATS.get(kind, "html" if not kind else None)
 
 
-def read_page(answer: Answer, format: str) -> tuple[bytes, Page]:
+def read_signals(answer: WebResponse, format: str) -> tuple[bytes, PageSignals]:
     """The page's bytes, as UTF-8 where the charset that the server names is right, and what the page says."""
     header = CANONICAL.search(answer.headers.get("link", "")[:10_000])
     canonical = header[1] if header else None
     indexed, follow = _directives(answer.headers.get("x-robots-tag", ""), header=True)
     if format == "pdf":
-        return answer.body, Page(answer.address, canonical, indexed=indexed)
+        return answer.body, PageSignals(answer.address, canonical, indexed=indexed)
     data = _as_utf8(answer.body, answer.headers)
     try:
         if format != "html":
             links = markdown_links(decode(data)) if follow and format == "markdown" else []
-            return data, Page(answer.address, canonical, indexed=indexed, links=tuple(links[:MAX_LINKS]))
+            return data, PageSignals(answer.address, canonical, indexed=indexed, links=tuple(links[:MAX_LINKS]))
         from lore.convert.html import parse
 
         root = parse(decode(data))
     except ConversionError:  # conversion will say so, and of which document
-        return data, Page(answer.address, canonical, indexed=indexed)
+        return data, PageSignals(answer.address, canonical, indexed=indexed)
     meta = ",".join(_meta(root, "robots") + _meta(root, USER_AGENT))
     meta_indexed, meta_follow = _directives(meta, header=False)
     indexed = indexed and meta_indexed and SEARCH_PAGE not in data
     base = _base(root, answer.address)
-    return data, Page(
+    return data, PageSignals(
         base=base,
         canonical=_canonical(root) or canonical,
         refresh=_refresh(root),

@@ -15,7 +15,7 @@ from lore.convert.html import parse, tree_to_markdown
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["day", "facts", "from_epoch", "from_iso", "one_line", "section", "to_markdown", "unescaped", "web_address"]
+__all__ = ["day", "facts", "from_epoch", "from_iso", "one_line", "section", "to_markdown", "unescape", "web_address"]
 
 EPOCH_YEAR = 1970
 NO_TEXT = ("script", "style", "noscript", "template", "iframe", "object", "embed", "svg")
@@ -53,7 +53,7 @@ def one_line(value: object) -> str:
     return SURROGATES.sub("�", " ".join(value.split())) if isinstance(value, str) else ""
 
 
-def unescaped(value: object) -> str:
+def unescape(value: object) -> str:
     """A text that an API escapes as HTML, plain and in one line; "" for anything that is no text."""
     return one_line(html.unescape(value)) if isinstance(value, str) else ""
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 from lore.declarations import SlackDeclaration
 from lore.sources.payload import Payload, as_text
-from lore.sources.slack.cursor import ChannelState, Marks, mark_of
-from lore.sources.slack.documents import Channel, Publisher
+from lore.sources.slack.cursor import ChannelState, ConversationDigests, conversation_digest
+from lore.sources.slack.documents import Channel, ConversationDocuments
 from lore.sources.slack.files import SlackFiles
 from lore.sources.slack.history import Week, replies, weeks
 from lore.sources.slack.messages import Conversation, Post, conversations, read_post, week_of
-from lore.sources.slack.mrkdwn import Names
-from lore.sources.slack.payload import as_count, is_ts
+from lore.sources.slack.mrkdwn import SlackNames
+from lore.sources.slack.values import as_count, is_ts
 from lore.sources.slack.workspace import Workspace
 from lore.types import Document
 
-__all__ = ["ChannelReader", "Step"]
+__all__ = ["ChannelReader", "ChannelStep"]
 
 DAY = 86_400.0
 BATCH_DOCUMENTS = 25
@@ -25,7 +25,7 @@ BATCH_DOCUMENTS = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChannelStep:
     """Documents, and how far the channel is read once they are indexed."""
 
     documents: tuple[Document, ...]
@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ConversationChanges:
     """What became of conversations: the documents of those that are not as they were, and the marks of all, now and
     before.
     """
@@ -48,12 +48,12 @@ class ChannelReader:
     """Reads channels of a workspace. `since` (seconds since the epoch) is where what is wanted begins."""
 
     workspace: Workspace
-    publisher: Publisher
+    publisher: ConversationDocuments
     files: SlackFiles | None
     chosen: SlackDeclaration
     since: float
 
-    def read(self, channel: Channel, state: ChannelState) -> Iterator[Step]:
+    def read(self, channel: Channel, state: ChannelState) -> Iterator[ChannelStep]:
         """Yield what changed in the look-back window, then what was never read; a step without documents moves on."""
         if state.todo != float("inf"):  # something was read before
             for step in self._refresh(channel, state):
@@ -68,89 +68,91 @@ class ChannelReader:
             for conversation in self._grouped(week.loose):
                 yield self.publisher.document_id(channel, conversation.ts)
             for root in week.roots:
-                if self._is_told(root):
+                if self._has_document(root):
                     yield self.publisher.document_id(channel, root["ts"])
 
-    def _refresh(self, channel: Channel, state: ChannelState) -> Iterator[Step]:
+    def _refresh(self, channel: Channel, state: ChannelState) -> Iterator[ChannelStep]:
         """Go through the look-back window. What is known of conversations stays until its end: it may be cut off."""
         floor = max(week_of(state.newest - self.chosen.look_back_days * DAY), state.todo or 0.0, self.since)
         recent = state.newest - self.chosen.recheck_days * DAY
         newest, met, left = state.newest, frozenset[str](), state.marks
-        known = Marks(state.marks)
+        known = ConversationDigests(state.marks)
         about = self.workspace.about(channel)
         for week in weeks(self.workspace.api, channel.id, about=about, since=floor):
-            newest = max(newest, _last_said(week))
+            newest = max(newest, _last_activity(week))
             for found in _batches(self._changed(channel, week, known, recent)):
                 met |= found.marks
                 left -= found.before
                 if found.documents:
-                    yield Step(found.documents, replace(state, marks=left | met))
-        yield Step((), replace(state, newest=newest, marks=met))
+                    yield ChannelStep(found.documents, replace(state, marks=left | met))
+        yield ChannelStep((), replace(state, newest=newest, marks=met))
 
-    def _complete(self, channel: Channel, state: ChannelState) -> Iterator[Step]:
+    def _complete(self, channel: Channel, state: ChannelState) -> Iterator[ChannelStep]:
         """Go on, from where all was read, to the channel's first message."""
         before = None if state.todo == float("inf") else state.todo
-        known = Marks(state.marks)
+        known = ConversationDigests(state.marks)
         about = self.workspace.about(channel)
         for week in weeks(self.workspace.api, channel.id, about=about, before=before, since=self.since):
-            state = replace(state, newest=max(state.newest, _last_said(week)))
+            state = replace(state, newest=max(state.newest, _last_activity(week)))
             kept = week.start >= week_of(state.newest - self.chosen.look_back_days * DAY)
             met, left = frozenset[str](), state.marks
             for found in _batches(self._changed(channel, week, known, float("inf"))):
                 met |= found.marks
                 left -= found.before
-                yield Step(found.documents, replace(state, marks=left | met))
+                yield ChannelStep(found.documents, replace(state, marks=left | met))
             state = replace(state, todo=week.start, marks=left | met if kept else left)
-        yield Step((), replace(state, todo=None))
+        yield ChannelStep((), replace(state, todo=None))
 
-    def _changed(self, channel: Channel, week: Week, known: Marks, recent: float) -> Iterator[_Found]:
+    def _changed(
+        self, channel: Channel, week: Week, known: ConversationDigests, recent: float
+    ) -> Iterator[_ConversationChanges]:
         """What became of each conversation of a week since it was marked.
 
         History shows of a thread how many replies it has and when the last one came, but not that one was edited: a
         thread with a reply since `recent` is opened even if nothing else changed.
         """
         for conversation in self._grouped(week.loose):
-            yield self._judged(channel, conversation, week.messages, known)
+            yield self._changed_document(channel, conversation, week.messages, known)
         for root in week.roots:
             before, latest = known.of(root["ts"]), as_text(root.get("latest_reply"))
             told = [root.get(key) for key in ("reply_count", "reply_users_count", "latest_reply")]
-            mark = mark_of(root["ts"], "thread", self._post(root, self.workspace.people.names), told)
+            mark = conversation_digest(root["ts"], "thread", self._post(root, self.workspace.people.names), told)
             if mark in before and not (is_ts(latest) and float(latest) >= recent):
-                yield _Found(marks=before, before=before)
+                yield _ConversationChanges(marks=before, before=before)
                 continue
             messages = replies(self.workspace.api, channel.id, root["ts"], about=self.workspace.about(channel))
             for thread in self._grouped(messages):
-                yield self._judged(channel, thread, messages, known)
-            yield _Found(marks=frozenset((mark,)), before=before)
+                yield self._changed_document(channel, thread, messages, known)
+            yield _ConversationChanges(marks=frozenset((mark,)), before=before)
 
-    def _judged(
-        self, channel: Channel, conversation: Conversation, messages: Iterable[Payload], known: Marks
-    ) -> _Found:
+    def _changed_document(
+        self, channel: Channel, conversation: Conversation, messages: Iterable[Payload], known: ConversationDigests
+    ) -> _ConversationChanges:
         """The conversation's document, unless it is known as it is. People of other workspaces are looked up, and
         files read, only for a document that is made.
         """
         before = known.of(conversation.ts)
         files = [(file.id, file.size) for post in conversation.posts for file in post.files]
         plain = self.publisher.document(channel, conversation)
-        marks = frozenset((mark_of(conversation.ts, plain.title, plain.text, plain.metadata, files),))
+        marks = frozenset((conversation_digest(conversation.ts, plain.title, plain.text, plain.metadata, files),))
         if marks <= before:
-            return _Found(marks=marks, before=before)
+            return _ConversationChanges(marks=marks, before=before)
         raw = {message["ts"]: message for message in messages}
         said = [raw[post.ts] for post in conversation.posts]
-        self.workspace.learn(said)
+        self.workspace.look_up_authors(said)
         posts = tuple(post for message in said if (post := self._post(message, self.workspace.names)))
         named = replace(conversation, posts=posts)
-        document = self.publisher.document(channel, self.files.completed(named) if self.files else named)
-        return _Found((document,), marks, before)
+        document = self.publisher.document(channel, self.files.with_file_texts(named) if self.files else named)
+        return _ConversationChanges((document,), marks, before)
 
     def _grouped(self, messages: Iterable[Payload]) -> Iterator[Conversation]:
         posts = (self._post(message, self.workspace.people.names) for message in messages)
         return conversations((post for post in posts if post), self.chosen.include_bots)
 
-    def _post(self, message: Payload, names: Names) -> Post | None:
+    def _post(self, message: Payload, names: SlackNames) -> Post | None:
         return read_post(message, names, self.workspace.people.bots)
 
-    def _is_told(self, root: Payload) -> bool:
+    def _has_document(self, root: Payload) -> bool:
         """Whether a thread has a document, by its first message alone. Where that cannot say, it has: to list what was
         never read does no harm, and what is not listed is removed.
         """
@@ -163,7 +165,7 @@ class ChannelReader:
         return humans or as_count(root.get("reply_users_count")) > len(repliers)
 
 
-def _batches(found: Iterable[_Found]) -> Iterator[_Found]:
+def _batches(found: Iterable[_ConversationChanges]) -> Iterator[_ConversationChanges]:
     """Several at once, so that a batch has up to 25 documents."""
     documents: list[Document] = []
     marks, before = set[str](), set[str]()
@@ -172,12 +174,12 @@ def _batches(found: Iterable[_Found]) -> Iterator[_Found]:
         marks |= one.marks
         before |= one.before
         if len(documents) >= BATCH_DOCUMENTS:
-            yield _Found(tuple(documents), frozenset(marks), frozenset(before))
+            yield _ConversationChanges(tuple(documents), frozenset(marks), frozenset(before))
             documents, marks, before = [], set(), set()
-    yield _Found(tuple(documents), frozenset(marks), frozenset(before))
+    yield _ConversationChanges(tuple(documents), frozenset(marks), frozenset(before))
 
 
-def _last_said(week: Week) -> float:
+def _last_activity(week: Week) -> float:
     """When anything was said last in a week's messages and their threads."""
     times = [as_text(message.get(key)) for message in week.messages for key in ("ts", "latest_reply")]
     return max(float(time) for time in times if is_ts(time))

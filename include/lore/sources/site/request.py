@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from lore.declarations import SiteDeclaration
-from lore.sources.site.fetch import Answer, Fetcher
-from lore.sources.site.page import format_of_answer
-from lore.sources.site.pages import MAX_VALIDATOR, Entry, State
+from lore.sources.site.fetch import Fetcher, WebResponse
+from lore.sources.site.records import MAX_VALIDATOR, PageRecord, PageState
+from lore.sources.site.signals import format_of_answer
 from lore.sources.site.twins import twin_addresses
 from lore.sources.site.urls import Scope
 
-__all__ = ["Asker", "date_of", "validator_of"]
+__all__ = ["PageRequester", "date_of", "validator_of"]
 
 MAX_HOPS = 5
 ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"')
 MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/plain"})
 
 
-class Asker:
+class PageRequester:
     """Asks for pages as the declaration wants them."""
 
     def __init__(self, declaration: SiteDeclaration, scope: Scope, fetcher: Fetcher) -> None:
@@ -30,14 +30,14 @@ class Asker:
         self._scope = scope
         self._fetcher = fetcher
 
-    def ask(self, key: str, entry: Entry, *, conditional: bool) -> tuple[Entry, Answer]:
+    def ask(self, key: str, entry: PageRecord, *, conditional: bool) -> tuple[PageRecord, WebResponse]:
         """The answer for a page, and its entry with the addresses that gave it. Raises what `Fetcher.get` does.
 
         `conditional`: whether the server may leave out a body that was read before (status 304).
         """
         conditions = entry.conditions if conditional else {}
         if self._declaration.markdown_twins:
-            is_new = entry.state is State.QUEUED
+            is_new = entry.state is PageState.QUEUED
             for twin in (entry.twin,) if entry.twin else twin_addresses(entry.address) if is_new else ():
                 answer = self._get(twin, conditions)
                 if answer.status == 304 or _is_markdown(answer):
@@ -55,7 +55,7 @@ class Asker:
             answer = self._get(target, {})
         return replace(entry, twin="", address=answer.address), answer
 
-    def _get(self, address: str, conditions: Mapping[str, str]) -> Answer:
+    def _get(self, address: str, conditions: Mapping[str, str]) -> WebResponse:
         answer = self._fetcher.get(
             address, conditions, limit=self._declaration.max_bytes, wanted=lambda head: bool(format_of_answer(head))
         )
@@ -64,7 +64,7 @@ class Asker:
         return answer
 
 
-def validator_of(answer: Answer) -> str:
+def validator_of(answer: WebResponse) -> str:
     """What makes the server say whether the page changed: its ETag, else its date; "" when it gives neither."""
     etag, date = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
     if len(etag) <= MAX_VALIDATOR and ETAG.fullmatch(etag):
@@ -81,6 +81,6 @@ def date_of(text: str | None) -> datetime | None:
         return None
 
 
-def _is_markdown(answer: Answer) -> bool:
+def _is_markdown(answer: WebResponse) -> bool:
     """Whether it is Markdown, and not the page that some servers give for every address."""
     return answer.status == 200 and answer.content_type in MARKDOWN_TYPES and answer.body.lstrip()[:1] != b"<"
