@@ -82,9 +82,9 @@ def _ask_all(index: Path, staging: Path) -> list[Asked]:
     asked = []
     for question, kind in questions:
         vector = embedder.embed_query(question)
-        found = store.search(question, vector, settings.retrieve_limit, settings.alpha, (SOURCE_ID,))
+        found = store.search(question, vector, settings.query.retrieve_limit, settings.query.alpha, (SOURCE_ID,))
         candidates = dedup([found])
-        passages = reranker.rerank(question, candidates, settings.rerank_limit)
+        passages = reranker.rerank(question, candidates, settings.query.rerank_limit)
         asked.append(Asked(question, kind, passages, candidates))
     return asked
 

@@ -83,18 +83,18 @@ def _ask_all(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         index = arguments.index or Path(folder) / "index"
         run_beir(corpus.folder, settings, stages=("rerank",), limit_queries=1, index_dir=index)
-        settings = settings.model_copy(update={"store": "lancedb", "index_uri": str(index)})
+        settings = settings.with_values(store="lancedb", index_uri=str(index))
         embedder = make_embedder(settings)
         make = partial(
             Pipeline,
             open_store(settings, embedder),
             embedder,
             make_reranker(settings, embedder),
-            alpha=settings.alpha,
-            retrieve_limit=settings.retrieve_limit,
-            rerank_limit=settings.rerank_limit,
-            context_tokens=settings.context_tokens,
-            deadlines=Deadlines(answer=settings.answer_seconds),
+            alpha=settings.query.alpha,
+            retrieve_limit=settings.query.retrieve_limit,
+            rerank_limit=settings.query.rerank_limit,
+            context_tokens=settings.query.context_tokens,
+            deadlines=Deadlines(answer=settings.query.answer_seconds),
         )
         lock = threading.Lock()
 

@@ -71,9 +71,9 @@ def measure(step: str, file: Path, megabytes: int) -> dict[str, float]:
     started, more = time.perf_counter(), {}
     if step == "fill":
         pages = Pages(megabytes * 1_000_000 // CHARACTERS, characters=CHARACTERS)
-        Sync(pages, store, embedder, splitter, lambda page: page, staging_uri=settings.staging_uri).run()
+        Sync(pages, store, embedder, splitter, lambda page: page, staging_uri=settings.ingest.staging_uri).run()
     else:
-        baseline = Baseline(store, embedder, splitter, staging_uri=settings.staging_uri)
+        baseline = Baseline(store, embedder, splitter, staging_uri=settings.ingest.staging_uri)
         if step == "export":
             more = {"file_mb": round(baseline.export(file).bytes / 1e6)}
         else:

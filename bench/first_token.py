@@ -67,9 +67,9 @@ def _measure(settings: Settings, rounds: int) -> dict[str, Any]:
         embedder,
         make_reranker(settings, embedder),
         model,
-        alpha=settings.alpha,
-        retrieve_limit=settings.retrieve_limit,
-        rerank_limit=settings.rerank_limit,
+        alpha=settings.query.alpha,
+        retrieve_limit=settings.query.retrieve_limit,
+        rerank_limit=settings.query.rerank_limit,
     )
     texts = [query.text for query in load_corpus().queries]
     for text in texts[:WARMING]:

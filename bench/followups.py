@@ -69,7 +69,7 @@ def main() -> None:
 def _pipeline(settings: Settings, corpus: BeirDataset, index: Path) -> Pipeline:
     run_beir(corpus.folder, settings, stages=("rerank",), limit_queries=1, index_dir=index)
     own = {"store": "lancedb", "index_uri": str(index), "chat_model": "", "assistant": Path("absent.yaml")}
-    return make_pipeline(settings.model_copy(update=own))
+    return make_pipeline(settings.with_values(**own))
 
 
 def _dialogue(dialogue: dict[str, str], pipeline: Pipeline, chat_model: ChatModel | None) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def measure(pages: Pages, embedder: Embedder | None) -> dict[str, float]:
     embedder = embedder or make_embedder(settings)
     store = open_store(settings, embedder, splitter)
     before, started = peak_megabytes("self"), time.perf_counter()
-    sync = Sync(pages, store, embedder, splitter, lambda page: page, staging_uri=settings.staging_uri)
+    sync = Sync(pages, store, embedder, splitter, lambda page: page, staging_uri=settings.ingest.staging_uri)
     report = sync.run()
     assert report.status == "ok", report
     return {

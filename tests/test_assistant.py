@@ -46,7 +46,7 @@ def test_the_one_of_the_example_is_valid() -> None:
         (GOOD + "contxt: more\n", "line 5: unknown key `contxt`", "Did you mean `context`?"),
         ("name: Desk\n", "line 1: the key `context` is missing", ""),
         ("name: Desk\ncontext: '   '\n", "line 2: `context`", ""),
-        (f"name: Desk\ncontext: {'long ' * 900}\n", "line 2: `context`: string should have at most 4000", ""),
+        (f"name: Desk\ncontext: {'long ' * 900}\n", "line 2: `context` should have at most 4000 characters", ""),
         (f"name: {'x' * 201}\ncontext: a\n", "line 1: `name`", ""),
         ("name: Desk\ncontext: a\nsuggested_questions:\n- b\n- ''\n", "line 5: `suggested_questions.1`", ""),
         ("name: Desk\ncontext: a\nsuggested_questions: one\n", "`suggested_questions` should be a list", ""),
@@ -79,7 +79,7 @@ def test_the_planner_is_told_of_it_and_of_the_declared_sources(tmp_path: Path) -
         "kind: slack_export\ntitle: Chat\npath: .\nchannels: ['#help', news]\naudiences: [ops]\n"
     )
     (sources / "broken.yaml").write_text("kind: nothing\n")
-    settings = Settings(sources_dir=sources, assistant=write(tmp_path, GOOD))
+    settings = Settings.of(sources_dir=sources, assistant=write(tmp_path, GOOD))
     assert known_sources(settings) == (KnownSource("chat", "slack_export", "Chat", ("help", "news"), ("ops",)),)
     context = make_context(settings, FakeEmbedder())
     assert context is not None
@@ -87,6 +87,6 @@ def test_the_planner_is_told_of_it_and_of_the_declared_sources(tmp_path: Path) -
 
 
 def test_without_files_it_is_told_nothing(tmp_path: Path) -> None:
-    settings = Settings(sources_dir=tmp_path / "none", assistant=tmp_path / "none.yaml")
+    settings = Settings.of(sources_dir=tmp_path / "none", assistant=tmp_path / "none.yaml")
     assert known_sources(settings) == ()
     assert make_context(settings, FakeEmbedder()) is None

@@ -11,7 +11,7 @@ import typer
 import yaml
 from lore.cli.app import app
 from lore.declarations import KINDS, load_assistant, load_declaration
-from lore.settings import PREFIX, RESERVED, VENDOR_NAMES, Settings
+from lore.settings import PREFIX, RESERVED, SETTINGS, VENDOR_NAMES
 from typer.core import TyperGroup
 
 from tests.conftest import ROOT
@@ -67,11 +67,11 @@ def commands() -> Iterator[tuple[Path, str]]:
                 yield page, found[1]
 
 
-@pytest.mark.parametrize("field", Settings.model_fields)
+@pytest.mark.parametrize("field", SETTINGS)
 def test_the_readme_has_every_setting_with_its_default(field: str) -> None:
     row = table_row(f"{PREFIX}{field.upper()}", README)
     assert row, f"{PREFIX}{field.upper()} is not in the settings table of README.md"
-    default = Settings.model_fields[field].default
+    default = SETTINGS[field].info.default
     if default not in (None, ""):
         assert row[0] == f"`{default}`"
     if field in VENDOR_NAMES:
@@ -91,7 +91,7 @@ def test_the_readme_has_every_key_of_a_source(kind: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_no_page_names_a_setting_that_does_not_exist(page: Path) -> None:
-    known = {f"{PREFIX}{field.upper()}" for field in Settings.model_fields}
+    known = {f"{PREFIX}{field.upper()}" for field in SETTINGS}
     named = set(re.findall(rf"(?<![A-Z_]){PREFIX}[A-Z_]*[A-Z]", page.read_text(encoding="utf-8")))
     assert {name for name in named if not name.startswith(tuple(prefix.rstrip("_") for prefix in RESERVED))} <= known
 

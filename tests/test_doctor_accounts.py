@@ -35,7 +35,7 @@ def findings(folder: Path, **settings: str) -> dict[str, doctor.Finding]:
     """The findings on accounts, by name; none holds a secret."""
     environ = {f"LORE_{name.upper()}": value for name, value in settings.items()}
     values = load_settings({"LORE_SOURCES_DIR": str(folder), **environ})
-    found = {one.name: one for one in doctor.examine_accounts(values.model_copy(update={"max_retries": 0}))}
+    found = {one.name: one for one in doctor.examine_accounts(values.with_values(max_retries=0))}
     assert SECRET not in repr(found)
     assert TOKEN not in repr(found)
     return found

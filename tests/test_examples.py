@@ -32,7 +32,7 @@ def documents() -> dict[str, Document]:
     declarations = load_declarations(EXAMPLES / "sources")
     assert declarations.broken == ()
     with GitHubServer(payloads("issues.json"), payloads("comments.json"), repository="tidewheel/tidewheel") as github:
-        settings = Settings(github_base_url=github.base_url)
+        settings = Settings.of(github_base_url=github.base_url)
         batches = [
             batch for declaration in declarations.valid for batch in make_source(declaration, settings).read(None)
         ]

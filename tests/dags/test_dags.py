@@ -187,15 +187,15 @@ def test_connections_go_before_the_environment(project: Project, monkeypatch: py
     slack = {"conn_type": "slack", "password": "from-slack", "host": "https://not.read.example.com"}
     monkeypatch.setenv("AIRFLOW_CONN_SLACK_API_DEFAULT", json.dumps(slack))
     settings = settings_in_airflow()
-    assert settings.slack_token is not None
-    assert settings.slack_token.get_secret_value() == "from-slack"
-    assert settings.openai_api_key is not None
-    assert settings.openai_api_key.get_secret_value() == "from-airflow"
-    assert settings.openai_base_url == "http://127.0.0.1:1/v1"
-    assert settings.github_token is not None
-    assert settings.github_token.get_secret_value() == "token-from-environment"
-    assert settings.github_base_url == "https://ghe.example.com"
-    assert settings.cohere_api_key is None
+    assert settings.slack.token is not None
+    assert settings.slack.token.get_secret_value() == "from-slack"
+    assert settings.providers.openai_api_key is not None
+    assert settings.providers.openai_api_key.get_secret_value() == "from-airflow"
+    assert settings.providers.openai_base_url == "http://127.0.0.1:1/v1"
+    assert settings.github.token is not None
+    assert settings.github.token.get_secret_value() == "token-from-environment"
+    assert settings.github.base_url == "https://ghe.example.com"
+    assert settings.providers.cohere_api_key is None
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_the_chat_models_own_key_and_address_have_a_connection(
     if connection is not None:
         monkeypatch.setenv("AIRFLOW_CONN_CHAT_DEFAULT", json.dumps({"conn_type": "generic", **connection}))
     settings = settings_in_airflow()
-    assert settings.chat_api_key is not None
-    assert (settings.chat_api_key.get_secret_value(), settings.chat_base_url) == expected
-    assert settings.openai_api_key is None
+    assert settings.providers.chat_api_key is not None
+    assert (settings.providers.chat_api_key.get_secret_value(), settings.providers.chat_base_url) == expected
+    assert settings.providers.openai_api_key is None
 
 
 def test_the_connections_for_the_astro_cli_are_those_that_are_read(
@@ -274,8 +274,8 @@ def test_the_weaviate_connection_is_read_as_airflows_provider_writes_it(
     monkeypatch.setenv("LORE_WEAVIATE_API_KEY", "key-from-environment")
     monkeypatch.setenv("AIRFLOW_CONN_WEAVIATE_DEFAULT", json.dumps({"conn_type": "weaviate", **connection}))
     settings = settings_in_airflow()
-    key = settings.weaviate_api_key and settings.weaviate_api_key.get_secret_value()
-    assert (settings.weaviate_url, settings.weaviate_grpc_host, settings.weaviate_grpc_port, key) == expected
+    key = settings.weaviate.api_key and settings.weaviate.api_key.get_secret_value()
+    assert (settings.weaviate.url, settings.weaviate.grpc_host, settings.weaviate.grpc_port, key) == expected
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def open_desk(
 ) -> Reception:
     """A reception that beats and looks only when a test says so."""
     return open_reception(
-        Settings(**settings),
+        Settings.of(**settings),
         slack,
         claims,
         places,

@@ -45,7 +45,7 @@ def main(base_url: str, token: str, records_url: str, channel: str, *asked: str)
     me = slack.identity()
     engine = open_engine(records_url)
     reception = open_reception(
-        Settings(slack_user_limit=0, slack_channel_limit=0, slack_workers=8),
+        Settings.of(slack_user_limit=0, slack_channel_limit=0, slack_workers=8),
         slack,
         Claims(engine),
         Places(engine),

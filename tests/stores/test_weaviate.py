@@ -371,7 +371,7 @@ def test_a_key_that_syncs_needs_no_more_than_the_rights_in_the_readme(weaviate_i
 def test_the_doctor_names_version_and_rights(weaviate_index: Address, reader_key: str, writer_key: str) -> None:
     def examined(key: str) -> Finding:
         return check_weaviate(
-            Settings(
+            Settings.of(
                 store="weaviate",
                 weaviate_url=weaviate_index.url,
                 weaviate_grpc_port=weaviate_index.grpc_port,
@@ -413,7 +413,7 @@ def test_the_doctor_names_what_a_key_may_not_read(weaviate_index: Address, lacki
         "read_aliases": Permissions.alias(alias=below, collection=below, read=True),
     }
     with key_with(weaviate_index, [right for name, right in rights.items() if name != lacking]) as key:
-        settings = Settings(
+        settings = Settings.of(
             store="weaviate",
             weaviate_url=weaviate_index.url,
             weaviate_grpc_port=weaviate_index.grpc_port,

@@ -33,15 +33,15 @@ def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> 
 
 def index_exists(settings: Settings) -> bool:
     """Whether there is an index to read; opening one makes it, which a command that reads should not do."""
-    if settings.store == "weaviate":  # opened without making anything
+    if settings.index.store == "weaviate":  # opened without making anything
         return True
-    return "://" in settings.index_uri or Path(settings.index_uri).exists()
+    return "://" in settings.index.index_uri or Path(settings.index.index_uri).exists()
 
 
 def require_index(settings: Settings) -> None:
     """Raise ConfigurationError when there is no index to read."""
     if not index_exists(settings):
-        raise ConfigurationError(f"There is no index at {settings.index_uri} yet.", remedy="Run: lore sync --all")
+        raise ConfigurationError(f"There is no index at {settings.index.index_uri} yet.", remedy="Run: lore sync --all")
 
 
 def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:

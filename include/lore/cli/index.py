@@ -104,7 +104,7 @@ def build(
         f"{report.embedded_texts:,} of them embedded anew, {report.seconds:.1f} s. It holds "
         f"{standing.counts.documents:,} documents."
     )
-    asked = "" if settings.questions else " --questions FILE"
+    asked = "" if settings.evaluation.questions else " --questions FILE"
     message(f"Not live yet. Next: lore index promote {version.number}{asked}")
     if json:
         print_json({"version": standing.to_json(), "build": report.to_json()})
@@ -132,7 +132,7 @@ def promote(
     versions = _versions(settings)
     versions.one(number)
     verdict = None
-    if settings.questions is not None or not force:
+    if settings.evaluation.questions is not None or not force:
         verdict = _judge(versions, number)
         _report(verdict, json)
     versions.promote(number, verdict, force=force)

@@ -53,7 +53,7 @@ def sync(
     if bool(ids) == all_sources:
         raise typer.BadParameter("Name the sources to sync, or give --all.")
     settings = load_settings()
-    declarations = load_declarations(settings.sources_dir)
+    declarations = load_declarations(settings.project.sources_dir)
     chosen = _chosen(declarations, ids or (), settings)
     results: list[dict[str, Any]] = []
     if chosen:
@@ -110,11 +110,12 @@ def _chosen(declarations: Declarations, ids: Sequence[str], settings: Settings) 
     if not ids:
         if not known and not declarations.broken:
             raise ConfigurationError(
-                f"No source is declared in {settings.sources_dir}.", remedy="Add a declaration there; see README.md."
+                f"No source is declared in {settings.project.sources_dir}.",
+                remedy="Add a declaration there; see README.md.",
             )
         return list(known.values())
     try:
-        check_sources(ids, known, f"is declared in {settings.sources_dir}")
+        check_sources(ids, known, f"is declared in {settings.project.sources_dir}")
     except ConfigurationError as unknown:
         for error in declarations.broken:
             show_error(error)

@@ -67,9 +67,9 @@ def _known(settings: Settings) -> list[str]:
     """The questions of the team's set, which no draft should repeat."""
     from lore.evaluation.questions.question_set import load_questions
 
-    if settings.questions is None:
+    if settings.evaluation.questions is None:
         return []
-    return [question.text for question in load_questions(settings.questions).questions]
+    return [question.text for question in load_questions(settings.evaluation.questions).questions]
 
 
 def _tell(found: Suggestions) -> None:

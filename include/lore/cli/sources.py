@@ -33,7 +33,7 @@ def sources(json: Json = False) -> None:
     from lore.settings import load_settings
 
     settings = load_settings()
-    declarations = load_declarations(settings.sources_dir)
+    declarations = load_declarations(settings.project.sources_dir)
     problem: LoreError | None = None
     rows: list[dict[str, Any]] = []
     try:
@@ -56,7 +56,7 @@ def sources(json: Json = False) -> None:
             if row["reason"]:
                 message(f"{row['id']}: {row['reason']}")
     else:
-        message(f"No source is declared in {settings.sources_dir}.")
+        message(f"No source is declared in {settings.project.sources_dir}.")
     for broken_one in declarations.broken:
         show_error(broken_one)
     if problem is not None:

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from lore.declarations.reading import unique_keys, yaml_errors
 from lore.errors import DeclarationError
+from lore.validation import explain_error
 
 __all__ = ["KeyPath", "explain", "read_mapping"]
 
@@ -86,12 +87,8 @@ def _what_is_wrong(name: str, item: ErrorDetails) -> str:
             return f"unknown key `{name}`"
         case "missing":
             return f"the key `{name}` is missing"
-        case "value_error":
-            return f"`{name}` {item['ctx']['error']}"
-        case "tuple_type":
-            return f"`{name}` should be a list"
         case "string_pattern_mismatch" if name == "id":
             return "`id` (by default the file's name) takes a-z, 0-9, _ and - only"
         case "string_pattern_mismatch" if name == "repository":
             return "`repository` should be OWNER/NAME, not an address"
-    return f"`{name}`: {item['msg'][:1].lower()}{item['msg'][1:]}"
+    return f"`{name}` {explain_error(item)}"

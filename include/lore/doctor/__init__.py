@@ -61,15 +61,13 @@ def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
         yield Finding("settings", "problem", error.message, error.remedy)
         return
     yield Finding("settings", "ok", "every LORE_ name is known and every value fits")
-    yield guarded("declarations", lambda: check_declarations(settings.sources_dir))
-    yield guarded("assistant", lambda: check_assistant(settings.assistant))
-    yield guarded("staging", lambda: check_staging(settings.staging_uri))
+    yield guarded("declarations", lambda: check_declarations(settings.project.sources_dir))
+    yield guarded("assistant", lambda: check_assistant(settings.project.assistant))
+    yield guarded("staging", lambda: check_staging(settings.ingest.staging_uri))
     yield guarded("records", lambda: check_records(settings))
-    settings = settings.model_copy(
-        update={"max_retries": 0, "timeout_seconds": min(settings.timeout_seconds, CALL_SECONDS)}
-    )
+    settings = settings.with_values(max_retries=0, timeout_seconds=min(settings.calls.timeout_seconds, CALL_SECONDS))
     yield from examine_accounts(settings)
-    if settings.store == "weaviate":
+    if settings.index.store == "weaviate":
         yield guarded("weaviate", lambda: check_weaviate(settings))
     yield from _examine_models(settings)
 
@@ -94,9 +92,11 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
     def index(embedder: Embedder) -> Finding:
         from lore.wiring import open_store
 
-        embedded = settings.store == "lancedb" and "://" not in settings.index_uri
-        if embedded and not Path(settings.index_uri).exists():
-            return Finding("index", "warning", f"there is none at {settings.index_uri} yet", "Run: lore sync --all")
+        embedded = settings.index.store == "lancedb" and "://" not in settings.index.index_uri
+        if embedded and not Path(settings.index.index_uri).exists():
+            return Finding(
+                "index", "warning", f"there is none at {settings.index.index_uri} yet", "Run: lore sync --all"
+            )
         finding = check_index(open_store(settings, embedder), embedder)
         if finding.status != "problem":
             check_settings_fit(settings, embedder)

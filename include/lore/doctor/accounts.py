@@ -29,14 +29,14 @@ SLACK_SCOPES = ("channels:read", "channels:history", "users:read")
 def examine_accounts(settings: Settings) -> Iterator[Finding]:
     """The accounts by which sources are read, a finding for each server."""
     try:
-        declared = load_declarations(settings.sources_dir).valid
+        declared = load_declarations(settings.project.sources_dir).valid
     except LoreError:  # which is a finding already
         declared = ()
     github: dict[str, list[GitHubDeclaration]] = {}
     slack: dict[str, list[SlackDeclaration]] = {}
     for one in declared:
         if isinstance(one, GitHubRepoDeclaration | GitHubIssuesDeclaration):
-            github.setdefault(one.base_url or settings.github_base_url, []).append(one)
+            github.setdefault(one.base_url or settings.github.base_url, []).append(one)
         elif isinstance(one, SlackDeclaration):
             slack.setdefault(one.base_url or "", []).append(one)
     for repositories in github.values() or [[]]:
@@ -53,15 +53,15 @@ def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] =
     from lore.wiring.secrets import secret
     from lore.wiring.sources import make_github_access
 
-    if settings.github_token is None and not settings.github_app_id:
+    if settings.github.token is None and not settings.github.app_id:
         return Finding("github", "skipped", "no token is set: 60 calls an hour, public repositories only")
-    if settings.github_app_id and not declarations:
+    if settings.github.app_id and not declarations:
         return Finding("github", "skipped", "an App is set, and no repository is declared to look at")
-    token = secret(settings.github_token)
+    token = secret(settings.github.token)
     access = (
         make_github_access(declarations[0], settings)
         if declarations
-        else GitHubAccess(settings.github_base_url, lambda: token, settings.timeout_seconds, RetryPolicy(0))
+        else GitHubAccess(settings.github.base_url, lambda: token, settings.calls.timeout_seconds, RetryPolicy(0))
     )
     found = probe_github(access, [_need(declaration) for declaration in declarations[:MAX_REPOSITORIES]])
     left = "no rate limit" if found.calls_left is None else f"{found.calls_left:,} calls left this hour"
@@ -81,7 +81,7 @@ def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) ->
     from lore.sources.slack.probe import probe_slack
     from lore.wiring.sources import make_slack_connection
 
-    if settings.slack_token is None and not declarations:
+    if settings.slack.token is None and not declarations:
         return Finding("slack", "skipped", "no token is set, and no channel is declared")
     files = any(declaration.include_files for declaration in declarations)
     needed = (*SLACK_SCOPES, *(("files:read",) if files else ()))

@@ -14,7 +14,7 @@ def check_weaviate(settings: Settings) -> Finding:
     from lore.wiring import weaviate_server
 
     connection = WeaviateConnection(weaviate_server(settings))
-    found = probe(connection, settings.weaviate_prefix)
+    found = probe(connection, settings.weaviate.prefix)
     detail = f"{connection.address}, version {'.'.join(map(str, found.version))}"
     if found.version < MINIMUM_VERSION:
         oldest = ".".join(map(str, MINIMUM_VERSION))
@@ -32,7 +32,7 @@ def check_settings_fit(settings: Settings, embedder: Embedder) -> None:
     from lore.wiring import make_recipe, make_splitter, open_store, open_weaviate
 
     splitter = make_splitter(settings, embedder)
-    if settings.store == "weaviate":
+    if settings.index.store == "weaviate":
         open_weaviate(settings, make_recipe(settings, embedder, splitter)).check_layout()
     else:
         open_store(settings, embedder, splitter)

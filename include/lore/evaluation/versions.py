@@ -180,17 +180,19 @@ class IndexVersions:
         return score
 
     def _judge(self, version: IndexVersion, live: Search, candidate: Search, listener: Listener) -> Verdict:
-        if self._settings.questions is None:
+        if self._settings.evaluation.questions is None:
             raise ConfigurationError(
                 "No question set is named that could judge the version.",
                 remedy="Set LORE_QUESTIONS, or give --questions FILE; docs/gate.md says how to write one.",
             )
         return judge(
-            locate(load_questions(self._settings.questions), self._versions.open(version.number).documents()),
+            locate(
+                load_questions(self._settings.evaluation.questions), self._versions.open(version.number).documents()
+            ),
             live,
             candidate,
-            margin=self._settings.gate_margin,
-            retrieve_limit=self._settings.retrieve_limit,
+            margin=self._settings.evaluation.gate_margin,
+            retrieve_limit=self._settings.query.retrieve_limit,
             progress=listener,
         )
 
@@ -214,7 +216,7 @@ class IndexVersions:
                 remedy="Set the keys and addresses that it needs.",
             )
         index = self._versions.open(version.number)
-        return pipeline_search(index, embedder, make_reranker(own, embedder), alpha=own.alpha)
+        return pipeline_search(index, embedder, make_reranker(own, embedder), alpha=own.query.alpha)
 
     # ----------------------------------------------------------------------------------------------------- promoting
 

@@ -51,7 +51,7 @@ def make_evaluate_dag(declarations: Sequence[Declaration] = ()) -> DAG:
         )
         def score() -> dict[str, Any]:
             settings = settings_in_airflow()
-            if settings.questions is None:
+            if settings.evaluation.questions is None:
                 raise AirflowSkipException(
                     "No question set is named. Set LORE_QUESTIONS; docs/gate.md has how to write one."
                 )

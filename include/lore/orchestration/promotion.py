@@ -55,7 +55,7 @@ def judge(number: int) -> dict[str, Any] | None:
     settings = settings_of_run(context["params"])
     versions = open_index(settings)
     verdict = None
-    if settings.questions is None:
+    if settings.evaluation.questions is None:
         log.warning("No question set is named: the version is not judged.")
     else:
         verdict = versions.judge(number, listener=log_progress("questions asked"))
@@ -137,8 +137,8 @@ def require_judge(settings: Settings, params: Mapping[str, Any]) -> None:
     """Said now and not after hours of building: what is to decide, and a mistake in the question set."""
     from lore.evaluation.questions.question_set import load_questions
 
-    if settings.questions is not None:
-        load_questions(settings.questions)
+    if settings.evaluation.questions is not None:
+        load_questions(settings.evaluation.questions)
     elif not (params["ask_a_person"] or params["force"]):
         raise ConfigurationError(
             "Nothing could decide about the version: no question set is named, nobody is asked, and nothing is forced.",

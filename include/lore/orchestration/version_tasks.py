@@ -33,7 +33,7 @@ def settings_of_run(params: Mapping[str, Any]) -> Settings:
         "gate_margin": params.get("margin"),
     }
     chosen = {name: value for name, value in given.items() if value not in (None, "")}
-    return settings_in_airflow().model_copy(update=chosen)
+    return settings_in_airflow().with_values(**chosen)
 
 
 def open_index(settings: Settings | None = None) -> IndexVersions:

@@ -12,16 +12,16 @@ __all__ = ["known_sources", "make_context"]
 
 
 def make_context(settings: Settings, embedder: Embedder) -> GlobalContext | None:
-    """The global context of `settings.assistant`, or None where there is no such file. Raises DeclarationError."""
-    assistant = load_assistant(settings.assistant)
+    """Return the global context, or None without a file about the assistant. Raises DeclarationError."""
+    assistant = load_assistant(settings.project.assistant)
     if assistant is None:
         return None
-    return GlobalContext(assistant.name, assistant.context, embedder, file=settings.assistant.name)
+    return GlobalContext(assistant.name, assistant.context, embedder, file=settings.project.assistant.name)
 
 
 def known_sources(settings: Settings) -> tuple[KnownSource, ...]:
     """The declared sources; a broken declaration, or no folder of them, only leaves less to be named."""
-    if not settings.sources_dir.is_dir():
+    if not settings.project.sources_dir.is_dir():
         return ()
     return tuple(
         KnownSource(
@@ -31,5 +31,5 @@ def known_sources(settings: Settings) -> tuple[KnownSource, ...]:
             channels=tuple(name.removeprefix("#") for name in getattr(declaration, "channels", ())),
             audiences=declaration.audiences,
         )
-        for declaration in load_declarations(settings.sources_dir).valid
+        for declaration in load_declarations(settings.project.sources_dir).valid
     )

@@ -45,66 +45,67 @@ def _prices(own: Path | None) -> Prices:
 
 
 def make_prices(settings: Settings) -> Prices:
-    """The price list, behind the entries of `settings.prices`."""
-    return _prices(settings.prices)
+    """The price list, behind the entries of `settings.models.prices`."""
+    return _prices(settings.models.prices)
 
 
 def make_budget(settings: Settings, *, recorded: bool) -> Budget | None:
     """What may be spent on models, or None where there is no limit; `recorded` says whether the answers are."""
-    if not settings.budget_per_day and not settings.budget_per_question:
+    if not settings.budget.per_day and not settings.budget.per_question:
         return None
     from lore.wiring.records import make_ledger
 
     return Budget(
         make_prices(settings),
-        per_day=settings.budget_per_day,
-        per_question=settings.budget_per_question,
-        answer_model=settings.chat_model,
-        spent_since=make_ledger(settings) if settings.budget_per_day else None,
+        per_day=settings.budget.per_day,
+        per_question=settings.budget.per_question,
+        answer_model=settings.models.chat_model,
+        spent_since=make_ledger(settings) if settings.budget.per_day else None,
         recorded=recorded,
     )
 
 
 def make_embedder(settings: Settings, *, on_usage: OnUsage | None = None) -> Embedder:
-    """The embedder that `settings.embedder` names; it loads its weights on first use. `on_usage` is told what each
-    call of a remote one took.
+    """Return the embedder that the settings name; it loads its weights on first use.
+
+    `on_usage` receives the usage of each call of a remote one.
     """
-    provider, _, model = settings.embedder.partition(":")
+    provider, _, model = settings.models.embedder.partition(":")
     if provider == "local" and not model:
         from lore.models.local import LocalEmbedder
 
-        return LocalEmbedder(settings.cache_dir, model_dir=settings.local_model_dir, threads=settings.threads)
+        return LocalEmbedder(
+            settings.project.cache_dir, model_dir=settings.models.local_model_dir, threads=settings.models.threads
+        )
     if provider == "openai" and model:
         from lore.models.openai import OpenAIEmbedder
 
         return OpenAIEmbedder(
             model,
-            api_key=secret(settings.openai_api_key),
-            base_url=settings.openai_base_url,
-            dimensions=settings.embedding_dimensions,
-            timeout=settings.timeout_seconds,
-            max_retries=settings.max_retries,
+            api_key=secret(settings.providers.openai_api_key),
+            base_url=settings.providers.openai_base_url,
+            dimensions=settings.models.embedding_dimensions,
+            timeout=settings.calls.timeout_seconds,
+            max_retries=settings.calls.max_retries,
             prices=make_prices(settings),
-            limiter=_limiter(settings.max_concurrency),
+            limiter=_limiter(settings.calls.max_concurrency),
             on_usage=on_usage,
         )
     raise ConfigurationError(
-        f"Unknown embedder {settings.embedder!r}.", remedy='Set LORE_EMBEDDER to "local" or "openai:MODEL".'
+        f"Unknown embedder {settings.models.embedder!r}.", remedy='Set LORE_EMBEDDER to "local" or "openai:MODEL".'
     )
 
 
 def make_reranker(settings: Settings, embedder: Embedder) -> Reranker | None:
-    """The reranker that `settings.reranker` names, with the local one behind it where it is a remote one; None for
-    "none".
-    """
-    provider, _, model = settings.reranker.partition(":")
+    """Return the reranker that the settings name, None for "none". A remote one falls back to the local one."""
+    provider, _, model = settings.models.reranker.partition(":")
     if provider == "auto" and not model:
-        provider, model = ("cohere", DEFAULT_COHERE_MODEL) if settings.cohere_api_key else ("local", "")
+        provider, model = ("cohere", DEFAULT_COHERE_MODEL) if settings.providers.cohere_api_key else ("local", "")
     if provider == "none" and not model:
         return None
     if (provider == "cohere") != bool(model) or provider not in ("local", "cohere"):
         raise ConfigurationError(
-            f"Unknown reranker {settings.reranker!r}.",
+            f"Unknown reranker {settings.models.reranker!r}.",
             remedy='Set LORE_RERANKER to "auto", "local", "cohere:MODEL" or "none".',
         )
     from lore.models.fallback import RerankerChain
@@ -120,42 +121,46 @@ def _cohere(settings: Settings, model: str) -> CohereReranker:
 
     return CohereReranker(
         model,
-        api_key=secret(settings.cohere_api_key),
-        base_url=settings.cohere_base_url,
+        api_key=secret(settings.providers.cohere_api_key),
+        base_url=settings.providers.cohere_base_url,
         # The local one must have some of the stage's time, too.
-        timeout=min(settings.reranker_timeout_seconds, settings.timeout_seconds, 0.75 * settings.rerank_seconds),
-        max_retries=settings.max_retries,
+        timeout=min(
+            settings.query.reranker_timeout_seconds,
+            settings.calls.timeout_seconds,
+            0.75 * settings.query.rerank_seconds,
+        ),
+        max_retries=settings.calls.max_retries,
         prices=make_prices(settings),
-        limiter=_limiter(settings.max_concurrency),
+        limiter=_limiter(settings.calls.max_concurrency),
         breaker=CircuitBreaker(),
     )
 
 
 def make_chat_model(settings: Settings) -> ChatModel | None:
-    """The chat model that `settings.chat_model` names, or None where none is set."""
-    if not settings.chat_model:
+    """The chat model that `settings.models.chat_model` names, or None where none is set."""
+    if not settings.models.chat_model:
         return None
     from lore.models.breaker import CircuitBreaker
     from lore.models.chat import LangChainChatModel
 
     api_key, base_url = _chat_access(settings)
     return LangChainChatModel(
-        settings.chat_model,
+        settings.models.chat_model,
         api_key=api_key,
         base_url=base_url,
-        timeout=settings.timeout_seconds,
-        max_retries=settings.max_retries,
-        stream_timeout=max(settings.timeout_seconds, settings.answer_seconds),
-        max_tokens=settings.max_output_tokens,
+        timeout=settings.calls.timeout_seconds,
+        max_retries=settings.calls.max_retries,
+        stream_timeout=max(settings.calls.timeout_seconds, settings.query.answer_seconds),
+        max_tokens=settings.models.max_output_tokens,
         prices=make_prices(settings),
-        limiter=_limiter(settings.max_concurrency),
+        limiter=_limiter(settings.calls.max_concurrency),
         breaker=CircuitBreaker(),
     )
 
 
 def make_judge_model(settings: Settings) -> ChatModel | None:
     """The chat model that judges answers: the settings' judge model, else their chat model; None for none."""
-    return make_other_chat_model(settings, settings.judge_model or settings.chat_model)
+    return make_other_chat_model(settings, settings.models.judge_model or settings.models.chat_model)
 
 
 def make_other_chat_model(settings: Settings, name: str) -> ChatModel | None:
@@ -166,14 +171,14 @@ def make_other_chat_model(settings: Settings, name: str) -> ChatModel | None:
     if name in ("", "none"):
         return None
     changes: dict[str, object] = {"chat_model": name}
-    if name.partition(":")[0] != settings.chat_model.partition(":")[0] and settings.chat_model:
+    if name.partition(":")[0] != settings.models.chat_model.partition(":")[0] and settings.models.chat_model:
         changes |= {"chat_api_key": None, "chat_base_url": None}
-    return make_chat_model(settings.model_copy(update=changes))
+    return make_chat_model(settings.with_values(**changes))
 
 
 def _chat_access(settings: Settings) -> tuple[str | None, str | None]:
     """Key and address of the chat model. OpenAI's own key goes to OpenAI's own address only, as that is set."""
-    api_key, base_url = secret(settings.chat_api_key), settings.chat_base_url
-    if settings.chat_model.startswith("openai:") and not base_url:
-        return api_key or secret(settings.openai_api_key), settings.openai_base_url
+    api_key, base_url = secret(settings.providers.chat_api_key), settings.providers.chat_base_url
+    if settings.models.chat_model.startswith("openai:") and not base_url:
+        return api_key or secret(settings.providers.openai_api_key), settings.providers.openai_base_url
     return api_key, base_url

@@ -39,9 +39,9 @@ def make_recorder(settings: Settings) -> Recorders:
     if url != OFF:
         check_url(url)
         recorders.append(QueuedRecorder(partial(_open, url, settings), "the records"))
-    if settings.otel_endpoint:
-        check_endpoint(settings.otel_endpoint)
-        recorders.append(QueuedRecorder(partial(_open_traces, settings.otel_endpoint, settings), "the traces"))
+    if settings.traces.endpoint:
+        check_endpoint(settings.traces.endpoint)
+        recorders.append(QueuedRecorder(partial(_open_traces, settings.traces.endpoint, settings), "the traces"))
     return Recorders(recorders)
 
 
@@ -116,23 +116,23 @@ def make_ledger(settings: Settings) -> Callable[[datetime], float] | None:
 
 
 def _url(settings: Settings) -> str:
-    return secret(settings.records_url) or DEFAULT_URL
+    return secret(settings.records.url) or DEFAULT_URL
 
 
 def _open(url: str, settings: Settings) -> Records:
     from lore.records.records import Records
 
-    return Records.open(url, _redact(settings), settings.records_retention_days)
+    return Records.open(url, _redact(settings), settings.records.retention_days)
 
 
 def _open_traces(endpoint: str, settings: Settings) -> TraceSink:
     from lore.records.otel import TraceSink
 
-    return TraceSink(endpoint, content=settings.otel_content, redact=_redact(settings))
+    return TraceSink(endpoint, content=settings.traces.content, redact=_redact(settings))
 
 
 def _redact(settings: Settings) -> Redact:
     from lore.ingest.redact.redactor import Redactor
 
     # Documents may be kept with their secrets, if their owners say so; what somebody pastes into a question may not.
-    return Redactor("secrets" if settings.redact == "none" else settings.redact).text
+    return Redactor("secrets" if settings.ingest.redact == "none" else settings.ingest.redact).text

@@ -43,9 +43,9 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
 
             return SlackSource(
                 declaration,
-                token=secret(settings.slack_token),
-                timeout=settings.timeout_seconds,
-                max_retries=settings.max_retries,
+                token=secret(settings.slack.token),
+                timeout=settings.calls.timeout_seconds,
+                max_retries=settings.calls.max_retries,
             )
         case GitHubIssuesDeclaration():
             from lore.sources.github.issues.source import GitHubIssuesSource
@@ -58,7 +58,9 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
         case SiteDeclaration():
             from lore.sources.site.source import SiteSource
 
-            return SiteSource(declaration, timeout=settings.timeout_seconds, max_retries=settings.max_retries)
+            return SiteSource(
+                declaration, timeout=settings.calls.timeout_seconds, max_retries=settings.calls.max_retries
+            )
         case StackOverflowDeclaration() | DiscourseDeclaration() | JsonApiDeclaration():
             return _make_api_source(declaration, settings)
 
@@ -69,16 +71,16 @@ def _make_api_source(
     from lore.sources.http import secrets_for
     from lore.sources.retries import RetryPolicy
 
-    timeout, retries = settings.timeout_seconds, RetryPolicy(settings.max_retries)
+    timeout, retries = settings.calls.timeout_seconds, RetryPolicy(settings.calls.max_retries)
     if isinstance(declaration, DiscourseDeclaration):
         from lore.sources.discourse.source import DiscourseSource
 
-        secrets = secrets_for(declaration.url, secret(settings.api_headers))
+        secrets = secrets_for(declaration.url, secret(settings.sources.api_headers))
         return DiscourseSource(declaration, secrets=secrets, timeout=timeout, retries=retries)
     if isinstance(declaration, JsonApiDeclaration):
         from lore.sources.json_api.source import JsonApiSource
 
-        secrets = secrets_for(declaration.url, secret(settings.api_headers))
+        secrets = secrets_for(declaration.url, secret(settings.sources.api_headers))
         return JsonApiSource(declaration, secrets=secrets, timeout=timeout, retries=retries)
     if declaration.dump:
         from lore.sources.stackoverflow.dump import StackOverflowDumpSource
@@ -87,7 +89,7 @@ def _make_api_source(
     from lore.sources.stackoverflow.api import BASE_URL, StackExchangeAccess
     from lore.sources.stackoverflow.source import StackOverflowSource
 
-    key = secret(settings.stackexchange_key)
+    key = secret(settings.sources.stackexchange_key)
     access = StackExchangeAccess(declaration.base_url or BASE_URL, key=key, timeout=timeout, retries=retries)
     return StackOverflowSource(declaration, access=access)
 
@@ -96,9 +98,9 @@ def make_slack_connection(declaration: SlackDeclaration, settings: Settings) -> 
     """How to reach a workspace; with an empty token where none is set."""
     from lore.sources.slack.api import DEFAULT_BASE_URL, SlackConnection
 
-    token = secret(settings.slack_token) or ""
+    token = secret(settings.slack.token) or ""
     base_url = declaration.base_url or DEFAULT_BASE_URL
-    return SlackConnection(base_url, token, settings.timeout_seconds, settings.max_retries)
+    return SlackConnection(base_url, token, settings.calls.timeout_seconds, settings.calls.max_retries)
 
 
 def make_github_access(
@@ -108,12 +110,12 @@ def make_github_access(
     from lore.sources.github.api.app import github_access
 
     return github_access(
-        base_url=declaration.base_url or settings.github_base_url,
+        base_url=declaration.base_url or settings.github.base_url,
         repository=declaration.repository,
-        token=secret(settings.github_token),
-        app_id=settings.github_app_id,
-        app_private_key=secret(settings.github_app_private_key),
-        app_installation_id=settings.github_app_installation_id,
-        timeout=settings.timeout_seconds,
-        max_retries=settings.max_retries,
+        token=secret(settings.github.token),
+        app_id=settings.github.app_id,
+        app_private_key=secret(settings.github.app_private_key),
+        app_installation_id=settings.github.app_installation_id,
+        timeout=settings.calls.timeout_seconds,
+        max_retries=settings.calls.max_retries,
     )

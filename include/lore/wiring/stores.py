@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError, LoreError
 from lore.protocols import Embedder, Splitter, Store, Versions
-from lore.settings import Settings
+from lore.settings import SETTINGS, Settings
 from lore.types import IndexVersion, Recipe
 from lore.wiring.models import make_embedder
 from lore.wiring.secrets import secret
@@ -39,20 +39,20 @@ def make_splitter(settings: Settings, embedder: Embedder) -> Splitter:
     """The splitter, with a budget from the settings or else from what the embedder reads."""
     from lore.ingest.split.splitter import MarkdownSplitter
 
-    return MarkdownSplitter(settings.chunk_characters or MarkdownSplitter.budget_for(embedder))
+    return MarkdownSplitter(settings.ingest.chunk_characters or MarkdownSplitter.budget_for(embedder))
 
 
 def make_recipe(settings: Settings, embedder: Embedder, splitter: Splitter | None) -> Recipe:
     """How a version is made by these settings; without a splitter it is only read."""
-    choices: dict[str, str | int | float] = {"embedder": settings.embedder}
-    if settings.embedding_dimensions:
-        choices["embedding_dimensions"] = settings.embedding_dimensions
-    if settings.chunk_characters:
-        choices["chunk_characters"] = settings.chunk_characters
-    if settings.store == "weaviate":
-        choices["weaviate_replication_factor"] = settings.weaviate_replication_factor
-        choices["weaviate_vector_index"] = settings.weaviate_vector_index
-        choices["weaviate_quantization"] = settings.weaviate_quantization
+    choices: dict[str, str | int | float] = {"embedder": settings.models.embedder}
+    if settings.models.embedding_dimensions:
+        choices["embedding_dimensions"] = settings.models.embedding_dimensions
+    if settings.ingest.chunk_characters:
+        choices["chunk_characters"] = settings.ingest.chunk_characters
+    if settings.index.store == "weaviate":
+        choices["weaviate_replication_factor"] = settings.weaviate.replication_factor
+        choices["weaviate_vector_index"] = settings.weaviate.vector_index
+        choices["weaviate_quantization"] = settings.weaviate.quantization
     return Recipe(embedder.name, embedder.dimensions, splitter.name if splitter else "", choices=choices)
 
 
@@ -62,27 +62,27 @@ def open_store(settings: Settings, embedder: Embedder, splitter: Splitter | None
     Raises IndexMismatchError when there is an index and no version of it fits.
     """
     recipe = make_recipe(settings, embedder, splitter)
-    if settings.store == "weaviate":
+    if settings.index.store == "weaviate":
         return open_weaviate(settings, recipe)
     from lore.stores.lancedb.store import LanceStore
 
-    return LanceStore(settings.index_uri, recipe)
+    return LanceStore(settings.index.index_uri, recipe)
 
 
 def open_versions(settings: Settings) -> Versions:
     """The versions of the index, whatever the settings fit."""
-    if settings.store == "weaviate":
+    if settings.index.store == "weaviate":
         return weaviate_versions(settings)
     from lore.stores.lancedb.versions import LanceVersions
 
-    return LanceVersions(settings.index_uri)
+    return LanceVersions(settings.index.index_uri)
 
 
 def settings_of(settings: Settings, recipe: Recipe) -> Settings:
     """The settings with what the recipe was made by."""
-    cleared = {"embedding_dimensions": None, "chunk_characters": None}
-    chosen = {name: value for name, value in recipe.choices.items() if name in Settings.model_fields}
-    return settings.model_copy(update=cleared | chosen)
+    cleared: dict[str, object] = {"embedding_dimensions": None, "chunk_characters": None}
+    chosen = {name: value for name, value in recipe.choices.items() if name in SETTINGS}
+    return settings.with_values(**(cleared | chosen))
 
 
 def make_builder(
@@ -150,15 +150,15 @@ def weaviate_server(settings: Settings) -> WeaviateServer:
     """The Weaviate server that the settings name. Raises ConfigurationError where they name none."""
     from lore.stores.weaviate.connection import WeaviateServer
 
-    if not settings.weaviate_url:
+    if not settings.weaviate.url:
         raise ConfigurationError("LORE_STORE is weaviate, but no server is named.", remedy="Set LORE_WEAVIATE_URL.")
     return WeaviateServer(
-        settings.weaviate_url,
-        grpc_host=settings.weaviate_grpc_host or "",
-        grpc_port=settings.weaviate_grpc_port,
-        api_key=secret(settings.weaviate_api_key),
-        headers=_headers(secret(settings.weaviate_headers)),
-        timeout=settings.timeout_seconds,
+        settings.weaviate.url,
+        grpc_host=settings.weaviate.grpc_host or "",
+        grpc_port=settings.weaviate.grpc_port,
+        api_key=secret(settings.weaviate.api_key),
+        headers=_headers(secret(settings.weaviate.headers)),
+        timeout=settings.calls.timeout_seconds,
     )
 
 
@@ -169,9 +169,9 @@ def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
     return WeaviateStore(
         weaviate_server(settings),
         recipe,
-        prefix=settings.weaviate_prefix,
+        prefix=settings.weaviate.prefix,
         shape=_weaviate_shape(settings),
-        title_weight=settings.weaviate_title_weight,
+        title_weight=settings.weaviate.title_weight,
     )
 
 
@@ -181,16 +181,16 @@ def weaviate_versions(settings: Settings) -> WeaviateVersions:
 
     return WeaviateVersions(
         weaviate_server(settings),
-        prefix=settings.weaviate_prefix,
+        prefix=settings.weaviate.prefix,
         shape=_weaviate_shape(settings),
-        title_weight=settings.weaviate_title_weight,
+        title_weight=settings.weaviate.title_weight,
     )
 
 
 def _weaviate_shape(settings: Settings) -> Shape:
     from lore.stores.weaviate.schema import Shape
 
-    return Shape(settings.weaviate_replication_factor, settings.weaviate_vector_index, settings.weaviate_quantization)
+    return Shape(settings.weaviate.replication_factor, settings.weaviate.vector_index, settings.weaviate.quantization)
 
 
 def _headers(text: str | None) -> Mapping[str, str]:

@@ -26,7 +26,7 @@ def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | N
 
     Raises ConfigurationError where none of them is set.
     """
-    name = name or settings.summary_model or settings.chat_model
+    name = name or settings.models.summary_model or settings.models.chat_model
     if name == EXTRACTIVE:
         from lore.ingest.strategies.extractive import ExtractiveSummarizer
 
@@ -40,7 +40,7 @@ def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | N
     from lore.ingest.strategies.summarize import ModelSummarizer
     from lore.ingest.strategies.summary_cache import SummaryCache
 
-    return ModelSummarizer(chat_model, SummaryCache(settings.cache_dir), on_usage=on_usage)
+    return ModelSummarizer(chat_model, SummaryCache(settings.project.cache_dir), on_usage=on_usage)
 
 
 def make_strategy(settings: Settings, strategy: Strategy, *, on_usage: OnUsage | None = None) -> SummarySplitter | None:

@@ -63,7 +63,7 @@ def test_who_asks_sees_a_sign_while_many_wait_to_be_forgotten(records: Records, 
         assert seen.wait(SECONDS)
 
     slack.before = look
-    settings = Settings(assistant=tmp_path / "assistant.yaml")
+    settings = Settings.of(assistant=tmp_path / "assistant.yaml")
     bot = open_bot(settings, slack, BOT, records, recorder, Scripted(between=wait), transport=ByHand)
     assert isinstance(bot.transport, ByHand)
     app = bot.transport.app

@@ -86,7 +86,7 @@ def check(slack: AppServer, **settings: Any) -> dict[str, Finding]:
         name: SecretStr(value) if value and name.endswith(("_token", "_secret")) else value
         for name, value in given.items()
     }
-    made = Settings(slack_base_url=slack.base_url, **secrets)
+    made = Settings.of(slack_base_url=slack.base_url, **secrets)
     found = list(examine_slack(made))
     assert len({finding.name for finding in found}) == len(found)
     told = " ".join(f"{finding.detail} {finding.remedy}" for finding in found)
@@ -276,6 +276,6 @@ def test_a_server_that_is_not_there_is_a_finding() -> None:
 def test_a_manifest_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     file = tmp_path / "manifest.yaml"
     file.write_text("a: [", encoding="utf-8")
-    found = list(examine_slack(Settings(), file))
+    found = list(examine_slack(Settings.of(), file))
     assert found[-1].name == "slack manifest"
     assert found[-1].status == "problem"

@@ -58,7 +58,7 @@ def run_beir(
     reranker = make_reranker(settings, embedder)
     with TemporaryDirectory(prefix="lore-evaluate-") as temporary:
         index_uri = str(index_dir or Path(temporary) / "index")
-        own = settings.model_copy(update={"store": "lancedb", "index_uri": index_uri})  # never the team's server
+        own = settings.with_values(store="lancedb", index_uri=index_uri)  # never the team's server
         splitter = make_splitter(settings, embedder)
         store = open_store(own, embedder, splitter)
         return evaluate_beir(
@@ -70,8 +70,8 @@ def run_beir(
             staging_uri=str(Path(temporary) / "staging"),
             stages=stages,
             by_path=by_path,
-            alpha=settings.alpha,
-            retrieve_limit=settings.retrieve_limit,
+            alpha=settings.query.alpha,
+            retrieve_limit=settings.query.retrieve_limit,
             listener=listener,
         )
 

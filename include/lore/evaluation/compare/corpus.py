@@ -40,7 +40,7 @@ def open_sources(names: Sequence[str], settings: Settings) -> list[Source]:
     The documents of a file or folder have its name in front of their ids, as those of a source that is declared in a
     file of that name. Raises ConfigurationError for a name that is none of these.
     """
-    declared = load_declarations(settings.sources_dir).valid if settings.sources_dir.is_dir() else ()
+    declared = load_declarations(settings.project.sources_dir).valid if settings.project.sources_dir.is_dir() else ()
     by_id = {declaration.id: declaration for declaration in declared}
     sources: list[Source] = []
     for name in names:

@@ -69,7 +69,7 @@ class Workshop:
         splitter = self._splitter(plan, summarizer)
         embedder = _Measured(self._embedder)
         uri = str(self._folder / plan.name.replace(":", "-"))
-        own = self._settings.model_copy(update={"store": "lancedb", "index_uri": uri})  # never the team's server
+        own = self._settings.with_values(store="lancedb", index_uri=uri)  # never the team's server
         store = open_store(own, embedder, splitter)
         writer = EntryWriter(store, embedder)
         preparer = Preparer(lambda document: document, Redactor("none"), splitter)
@@ -107,7 +107,7 @@ class Workshop:
 
     def _splitter(self, plan: IndexPlan, summarizer: Summarizer | None) -> Splitter:
         if plan.strategy == "basic" or summarizer is None:
-            budget = plan.characters or self._settings.chunk_characters
+            budget = plan.characters or self._settings.ingest.chunk_characters
             return MarkdownSplitter(budget or MarkdownSplitter.budget_for(self._embedder))
         return SummarySplitter(plan.strategy, summarizer, max_characters=plan.characters or LARGE_PASSAGE)
 

@@ -74,9 +74,10 @@ class Run:
     def _search(self, name: str, index: Built, retrieval: Retrieval, first: str | None) -> PairScore:
         settings, pair = self.parts.settings, PairScore(name, retrieval)
         search = stage_search(
-            STAGE_OF[retrieval], index.store, self.parts.embedder, self.parts.reranker, alpha=settings.alpha
+            STAGE_OF[retrieval], index.store, self.parts.embedder, self.parts.reranker, alpha=settings.query.alpha
         )
-        search(self.located.questions[0].question.asked(), settings.retrieve_limit)  # opens files and builds graphs
+        # The first search opens files and builds graphs.
+        search(self.located.questions[0].question.asked(), settings.query.retrieve_limit)
         found = {
             question.question.id: _outcome(search, question, settings)
             for question in self._told(f"searching {pair.name}", self.located.questions)
@@ -96,12 +97,15 @@ class Run:
             self.parts.embedder,
             self.parts.reranker if pair.retrieval == "hybrid+rerank" else None,
             self.parts.chat_model,
-            alpha=alphas.get(pair.retrieval, settings.alpha),
-            retrieve_limit=settings.retrieve_limit,
-            rerank_limit=settings.rerank_limit,
-            context_tokens=settings.context_tokens,
+            alpha=alphas.get(pair.retrieval, settings.query.alpha),
+            retrieve_limit=settings.query.retrieve_limit,
+            rerank_limit=settings.query.rerank_limit,
+            context_tokens=settings.query.context_tokens,
             deadlines=Deadlines(
-                settings.plan_seconds, settings.search_seconds, settings.rerank_seconds, settings.answer_seconds
+                settings.query.plan_seconds,
+                settings.query.search_seconds,
+                settings.query.rerank_seconds,
+                settings.query.answer_seconds,
             ),
         )
         chosen = self.located.questions[: self.answers]
@@ -128,7 +132,7 @@ class Run:
 
 def _outcome(search: Search, question: LocatedQuestion, settings: Settings) -> SearchOutcome:
     started = perf_counter()
-    hits = search(question.question.asked(), settings.retrieve_limit)
+    hits = search(question.question.asked(), settings.query.retrieve_limit)
     seconds = perf_counter() - started
     pages = score_pages(hits, question)
     return SearchOutcome(
@@ -136,7 +140,7 @@ def _outcome(search: Search, question: LocatedQuestion, settings: Settings) -> S
         recall=pages.recall_at_10,
         reciprocal_rank=pages.reciprocal_rank,
         rank=pages.rank,
-        context_tokens=sum(estimate_tokens(hit.chunk.given_text) for hit in hits[: settings.rerank_limit]),
+        context_tokens=sum(estimate_tokens(hit.chunk.given_text) for hit in hits[: settings.query.rerank_limit]),
         seconds=seconds,
     )
 

@@ -66,10 +66,10 @@ def compare(
     parts = Parts(settings, embedder, make_reranker(settings, embedder), planner)
     retrievals, notes = _possible(retrievals, parts)
     corpus = read_corpus(
-        open_sources(names, settings), Redactor(settings.redact), lambda done: listener("reading", done, None)
+        open_sources(names, settings), Redactor(settings.ingest.redact), lambda done: listener("reading", done, None)
     )
     located = locate(questions, corpus.documents, minimum=1)
-    summary_model = settings.summary_model or settings.chat_model or EXTRACTIVE
+    summary_model = settings.models.summary_model or settings.models.chat_model or EXTRACTIVE
     if summary_model == EXTRACTIVE and any(plan.strategy != "basic" for plan in plans):
         notes = (*notes, "No language model writes summaries: they are sentences of the passages themselves.")
     with TemporaryDirectory(prefix="lore-compare-") as temporary:
@@ -136,9 +136,9 @@ def _comparison(
         embedder=parts.embedder.name,
         reranker=parts.reranker.name if parts.reranker else "none",
         chat_model=parts.chat_model.name if parts.chat_model else "",
-        alpha=settings.alpha,
-        retrieve_limit=settings.retrieve_limit,
-        rerank_limit=settings.rerank_limit,
+        alpha=settings.query.alpha,
+        retrieve_limit=settings.query.retrieve_limit,
+        rerank_limit=settings.query.rerank_limit,
         indexes=tuple(index.figures for index in built.values()),
         pairs=tuple(run.scores),
         outcomes=outcomes,

@@ -59,15 +59,15 @@ def open_evaluated(settings: Settings, store: Store, embedder: Embedder, questio
         reranker=reranker.name if reranker else "none",
         chat_model=chat_model.name if chat_model else "",
         judge_model=judge.name if judge else "",
-        alpha=settings.alpha,
-        retrieve_limit=settings.retrieve_limit,
-        rerank_limit=settings.rerank_limit,
+        alpha=settings.query.alpha,
+        retrieve_limit=settings.query.retrieve_limit,
+        rerank_limit=settings.query.rerank_limit,
         prompts=prompts,
         synced={id_: state.synced_at.isoformat() for id_, state in store.states().items() if state.synced_at},
     )
-    search = pipeline_search(index, embedder, reranker, alpha=settings.alpha)
+    search = pipeline_search(index, embedder, reranker, alpha=settings.query.alpha)
     pipeline = make_pipeline(settings, index=index, embedder=embedder)
-    return Evaluated(index, Asker(pipeline, search, judge, settings.retrieve_limit), setup)
+    return Evaluated(index, Asker(pipeline, search, judge, settings.query.retrieve_limit), setup)
 
 
 def assess(

@@ -94,7 +94,7 @@ def open_bot(
     # few of them would let the signs of all who ask wait.
     office = Office()
     held = Holds(claims, f"courtesies:{uuid4().hex}")
-    limits = Limits(settings.slack_user_limit, settings.slack_channel_limit)
+    limits = Limits(settings.slack.user_limit, settings.slack.channel_limit)
     courtesies = Courtesies(held, slack, office.soon, limits, forget=lambda asker: privacy.forget(asker).in_words())
     reception = open_reception(
         settings,
@@ -113,7 +113,7 @@ def open_bot(
         slack,
         read_event=lambda body: read_event(body, identity, places),
         read_command=lambda body: read_command(body, identity),
-        suggestions=load_suggestions(settings.assistant),
+        suggestions=load_suggestions(settings.project.assistant),
     )
     feedback = _feedback(settings, slack, identity, records, recorder, places, opinions)
     porch = Porch()
@@ -131,7 +131,7 @@ def _feedback(
     opinions: Opinions,
 ) -> Feedback:
     maintainers = Maintainers(
-        slack, opinions, records.get, channel=settings.slack_feedback_channel, trace_url=settings.slack_trace_url
+        slack, opinions, records.get, channel=settings.slack.feedback_channel, trace_url=settings.slack.trace_url
     )
 
     def asker_of(answer_id: str) -> str:

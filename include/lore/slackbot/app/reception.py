@@ -89,14 +89,14 @@ def open_reception(
     desk = QueuedDesk(
         holds,
         slack,
-        Limits(settings.slack_user_limit, settings.slack_channel_limit, clock=clock),
+        Limits(settings.slack.user_limit, settings.slack.channel_limit, clock=clock),
         signs,
         settling,
         trouble,
         office,
         answer=answering.answer,
-        workers=settings.slack_workers,
-        capacity=settings.slack_queue,
+        workers=settings.slack.workers,
+        capacity=settings.slack.queue,
         pulse=pulse,
     )
     recovery = Recovery(

@@ -116,16 +116,16 @@ def serve(
 def _secrets(settings: Settings, http: Address | None) -> tuple[str, str, str]:
     """The bot's token, the app-level one, and the signing secret; those that are not needed are ""."""
     token = _needed(
-        secret(settings.slack_token),
+        secret(settings.slack.token),
         "LORE_SLACK_TOKEN",
         "the Bot User OAuth Token (xoxb-…) from the app's page OAuth & Permissions",
         prefix="xoxb-",
     )
     if http is not None:
         where = "the Signing Secret from the app's page Basic Information"
-        return token, "", _needed(secret(settings.slack_signing_secret), "LORE_SLACK_SIGNING_SECRET", where)
+        return token, "", _needed(secret(settings.slack.signing_secret), "LORE_SLACK_SIGNING_SECRET", where)
     where = "an app-level token (xapp-…) with the scope connections:write, from the app's page Basic Information"
-    return token, _needed(secret(settings.slack_app_token), "LORE_SLACK_APP_TOKEN", where, prefix="xapp-"), ""
+    return token, _needed(secret(settings.slack.app_token), "LORE_SLACK_APP_TOKEN", where, prefix="xapp-"), ""
 
 
 def _needed(value: str | None, name: str, where: str, *, prefix: str = "") -> str:
@@ -139,7 +139,7 @@ def _needed(value: str | None, name: str, where: str, *, prefix: str = "") -> st
 
 @contextmanager
 def _records(settings: Settings) -> Iterator[Records]:
-    if secret(settings.records_url) == "none":
+    if secret(settings.records.url) == "none":
         raise ConfigurationError(
             "The Slack bot keeps in the records what it was asked, so that each question is answered once, and "
             "LORE_RECORDS_URL is none.",
@@ -150,8 +150,8 @@ def _records(settings: Settings) -> Iterator[Records]:
 
 
 def _caller(settings: Settings, token: str, end: _End) -> Caller:
-    client = make_client(token, settings.slack_base_url, min(settings.timeout_seconds, CALL_SECONDS))
-    return Caller(client, max_retries=settings.max_retries, on_dead=end.die)
+    client = make_client(token, settings.slack.base_url, min(settings.calls.timeout_seconds, CALL_SECONDS))
+    return Caller(client, max_retries=settings.calls.max_retries, on_dead=end.die)
 
 
 @contextmanager

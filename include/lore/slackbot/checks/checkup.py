@@ -43,11 +43,11 @@ class _Checkup:
 
     @property
     def token(self) -> str:
-        return secret(self.settings.slack_token) or ""
+        return secret(self.settings.slack.token) or ""
 
     @property
     def app_token(self) -> str:
-        return secret(self.settings.slack_app_token) or ""
+        return secret(self.settings.slack.app_token) or ""
 
 
 def examine_slack(settings: Settings, manifest: Path = MANIFEST) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def examine_slack(settings: Settings, manifest: Path = MANIFEST) -> Iterator[Fin
     except LoreError as error:
         yield Finding("slack manifest", "problem", error.message, error.remedy)
         return
-    call = CheckCall(settings.slack_base_url, min(settings.timeout_seconds, CALL_SECONDS))
+    call = CheckCall(settings.slack.base_url, min(settings.calls.timeout_seconds, CALL_SECONDS))
     checkup = _Checkup(settings, wanted, call)
     identity: list[Reply] = []
     yield guarded("slack token", lambda: _check_token(checkup, identity))
@@ -69,7 +69,7 @@ def examine_slack(settings: Settings, manifest: Path = MANIFEST) -> Iterator[Fin
     yield from _each("slack events", lambda: _check_events(checkup, identity))
     yield guarded("slack trace link", lambda: _check_trace_url(settings))
     if identity:
-        channel = settings.slack_feedback_channel
+        channel = settings.slack.feedback_channel
         yield guarded("slack feedback channel", lambda: check_feedback(call, checkup.token, channel))
         yield guarded("slack private channels", lambda: check_private(call, checkup.token))
     else:
@@ -128,7 +128,7 @@ def _check_socket(checkup: _Checkup) -> Finding:
         "set LORE_SLACK_APP_TOKEN to it."
     )
     if not checkup.app_token:
-        if secret(checkup.settings.slack_signing_secret):
+        if secret(checkup.settings.slack.signing_secret):
             return Finding("slack socket mode", "skipped", "LORE_SLACK_APP_TOKEN is not set: only HTTP mode works")
         return Finding("slack socket mode", "problem", "LORE_SLACK_APP_TOKEN is not set", where)
     if not checkup.app_token.startswith(APP_TOKEN):
@@ -147,7 +147,7 @@ def _check_socket(checkup: _Checkup) -> Finding:
 
 def _check_http(checkup: _Checkup) -> Finding:
     """Is there a signing secret, which HTTP mode needs?"""
-    given = secret(checkup.settings.slack_signing_secret)
+    given = secret(checkup.settings.slack.signing_secret)
     if not given:
         return Finding("slack http mode", "skipped", "LORE_SLACK_SIGNING_SECRET is not set: only Socket Mode works")
     if not re.fullmatch(r"[0-9a-f]{32}", given):
@@ -166,7 +166,7 @@ def _check_events(checkup: _Checkup, identity: list[Reply]) -> Iterator[Finding]
     """Which events and features does the app lack? A bot token cannot see that; a configuration token can."""
     app = _app_id(checkup, identity)
     page = f"https://api.slack.com/apps/{app}" if app else "https://api.slack.com/apps"
-    token = secret(checkup.settings.slack_config_token)
+    token = secret(checkup.settings.slack.config_token)
     if not token:
         there = f"{page}/event-subscriptions" if app else f"the app's page Event Subscriptions, from {page}"
         yield Finding(
@@ -206,7 +206,7 @@ def _lacking(lack: Lack, page: str) -> Finding:
 
 
 def _check_trace_url(settings: Settings) -> Finding:
-    url = settings.slack_trace_url
+    url = settings.slack.trace_url
     if not url:
         return Finding("slack trace link", "skipped", "none is set: maintainers are told a command")
     if not url.startswith(("https://", "http://")) or "{id}" not in url:

@@ -262,7 +262,7 @@ class TestApp:
         assert "Install the App for octo/demo" in caught.value.remedy
 
     def test_settings_reach_the_source(self, github, app, keys):
-        settings = Settings(github_app_id="12345", github_app_private_key=keys[0], github_token="tok-123")
+        settings = Settings.of(github_app_id="12345", github_app_private_key=keys[0], github_token="tok-123")
         declaration = GitHubIssuesDeclaration(id="issues", repository="octo/demo", base_url=github.base_url)
         assert list(make_source(declaration, settings).list_ids()) == ["issues:1"]
         assert github.requests[-1].headers["authorization"] == "Bearer ghs_0"
