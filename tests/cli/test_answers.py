@@ -85,7 +85,7 @@ class TestAsking:
         records.add(answer)  # of version 4
         text = lore("answers", "replay", answer.id).stdout
         assert "over version 1 of the index" in text
-        assert "Version 4 of the index is gone; another is asked." in text
+        assert "Version 4 of the index is gone; another version is searched." in text
         assert "Another model for embedder: local:minilm then, local:all-MiniLM-L6-v2 now." in text
 
     def test_the_process_that_asks_ends_after_it_recorded(self, lore: Lore, knowledge: Path, cache: Path) -> None:

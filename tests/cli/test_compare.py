@@ -30,7 +30,7 @@ def test_a_comparison_is_printed_and_saved(lore: Lore, knowledge: Path, question
     assert "handbook: 3 documents, 2 questions" in result.stdout
     for name in ("basic", "summary", "summary_parent", "nDCG@10", "context tokens"):
         assert name in result.stdout
-    assert "sentences of the passages themselves" in result.stderr
+    assert "sentences of the passages" in result.stderr
     assert (knowledge / "report" / "comparison.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     saved = json.loads((knowledge / "report" / "comparison.json").read_text(encoding="utf-8"))
     assert [pair["index"] for pair in saved["pairs"]] == ["basic", "summary", "summary_parent"]

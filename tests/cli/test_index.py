@@ -80,10 +80,10 @@ def test_a_version_goes_from_build_to_live_and_back(synced: Lore, questions: str
     assert roles(synced) == {1: "previous", 2: "live"}
     assert versions(synced)[2]["scores"]["decision"] == "accepted"
     again = synced("index", "promote", "2", "--force")
-    assert again.exit_code == 2 and "live already" in again.stderr
+    assert again.exit_code == 2 and "already live" in again.stderr
 
     judged = synced("index", "judge", "2", "--questions", questions)
-    assert judged.exit_code == 2 and "live already" in judged.stderr and "lore index list" in judged.stderr
+    assert judged.exit_code == 2 and "already live" in judged.stderr and "lore index list" in judged.stderr
 
     back = synced("index", "rollback", LORE_CHUNK_CHARACTERS="300")
     assert back.exit_code == 0 and "Version 1 is live again" in back.stderr
@@ -184,4 +184,4 @@ def test_pruning_keeps_the_live_version_and_the_last(synced: Lore) -> None:
     assert synced("index", "prune", "4", "2").exit_code == 0
     assert roles(synced) == {3: "live"}
     nowhere = synced("index", "rollback")
-    assert nowhere.exit_code == 2 and "nothing to go back to" in nowhere.stderr
+    assert nowhere.exit_code == 2 and "nothing to roll back to" in nowhere.stderr

@@ -65,7 +65,7 @@ class Lore:
 
     @property
     def roles(self) -> dict[int, str]:
-        return {standing.version.number: standing.role for standing in self.versions.all()}
+        return {status.version.number: status.role for status in self.versions.all()}
 
     def scores(self, number: int) -> Mapping[str, Any]:
         return self.versions.one(number).version.scores

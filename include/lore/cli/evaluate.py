@@ -13,7 +13,7 @@ from lore.cli.output import message, one_line, print_json, print_table, print_te
 from lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lore.evaluation.beir.run import Listener
+    from lore.evaluation.beir.run import RunProgress
     from lore.evaluation.live.results import Assessment
     from lore.evaluation.metrics.retrieval import StageScore
     from lore.settings import Settings
@@ -92,7 +92,7 @@ def _assess(
     from dataclasses import replace
 
     from lore.cli.common import open_index
-    from lore.evaluation.live.files import Journal, check_folder, save
+    from lore.evaluation.live.files import EvaluationJournal, check_folder, save
     from lore.evaluation.live.run import assess, open_evaluated
     from lore.evaluation.questions.question_set import load_questions
 
@@ -118,7 +118,7 @@ def _assess(
         message("Interrupted. What is done is kept; the same command goes on with it.")
         raise
     saved = save(folder, assessment)
-    Journal(folder, evaluated.setup).remove()
+    EvaluationJournal(folder, evaluated.setup).remove()
     if json:
         print_json(assessment.to_json())
     else:
@@ -250,11 +250,11 @@ def _stage_cells(score: StageScore) -> list[str]:
 
 
 @contextmanager
-def _progress() -> Iterator[Listener]:
-    from lore.evaluation.beir.run import Listener
+def _progress() -> Iterator[RunProgress]:
+    from lore.evaluation.beir.run import RunProgress
 
     with stages("index") as tell:
-        yield Listener(
+        yield RunProgress(
             index=lambda step: tell(f"index: {step.stage}", step.documents, step.total),
             queries=lambda stage, done, total: tell(f"queries: {stage}", done, total),
         )

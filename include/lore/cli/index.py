@@ -13,7 +13,7 @@ from lore.cli.output import message, print_json, print_table, print_text, progre
 
 if TYPE_CHECKING:
     from lore.evaluation.gate.verdict import Verdict
-    from lore.evaluation.versions import IndexVersions, Standing
+    from lore.evaluation.versions import IndexVersions, VersionStatus
     from lore.settings import Settings
     from lore.types import Recipe
 
@@ -61,22 +61,22 @@ def register(app: typer.Typer) -> None:
 
 def list_versions(json: Json = False) -> None:
     """The versions of the index, which is live, and what each holds."""
-    standings = _versions(_settings()).all()
+    statuses = _versions(_settings()).all()
     if json:
-        print_json({"versions": [standing.to_json() for standing in standings]})
-    elif standings:
-        print_table(HEADINGS, list(map(_cells, standings)), NUMBERS)
+        print_json({"versions": [status.to_json() for status in statuses]})
+    elif statuses:
+        print_table(HEADINGS, list(map(_cells, statuses)), NUMBERS)
     else:
         message("There is no index yet. Run: lore sync --all")
 
 
 def show(number: Number, json: Json = False) -> None:
     """One version: how it was made, what it holds, and how it was judged."""
-    standing = _versions(_settings()).one(number)
+    status = _versions(_settings()).one(number)
     if json:
-        print_json(standing.to_json())
+        print_json(status.to_json())
         return
-    for name, value in _details(standing):
+    for name, value in _details(status):
         print_text(f"{name:<16}{value}")
 
 
@@ -98,16 +98,16 @@ def build(
     message(f"Version {version.number}: {version.recipe.splitter}, {version.recipe.embedder}.")
     with progress("build") as listener:
         report = versions.build(version.number, listener=listener)
-    standing = versions.finish(version.number)
+    status = versions.finish(version.number)
     message(
         f"{report.documents:,} documents written, {report.removed:,} removed; {report.chunks:,} chunks, "
         f"{report.embedded_texts:,} of them embedded anew, {report.seconds:.1f} s. It holds "
-        f"{standing.counts.documents:,} documents."
+        f"{status.counts.documents:,} documents."
     )
     asked = "" if settings.evaluation.questions else " --questions FILE"
     message(f"Not live yet. Next: lore index promote {version.number}{asked}")
     if json:
-        print_json({"version": standing.to_json(), "build": report.to_json()})
+        print_json({"version": status.to_json(), "build": report.to_json()})
 
 
 def judge_version(number: Number, questions: Questions = None, margin: Margin = None, json: Json = False) -> None:
@@ -145,10 +145,10 @@ def rollback(json: Json = False) -> None:
     versions = _versions(_settings())
     number = versions.rollback()
     message(f"Version {number} is live again.")
-    standing = versions.one(number)
-    if standing.behind:  # after the flip, which must not wait for it
+    status = versions.one(number)
+    if status.behind:  # after the flip, which must not wait for it
         report = versions.build(number)
-        message(f"It was behind by {standing.behind:,} documents; {report.documents:,} were written.")
+        message(f"It was behind by {status.behind:,} documents; {report.documents:,} were written.")
     _tell_settings(versions, number)
     if json:
         print_json(versions.one(number).to_json())
@@ -166,10 +166,10 @@ def prune(
     gone = versions.prune(numbers or ())
     message(f"Removed: {', '.join(map(str, gone))}." if gone else "There was nothing to remove.")
     kept = [] if numbers else versions.all()
-    for previous in (standing.version.number for standing in kept if standing.role == "previous"):
+    for previous in (status.version.number for status in kept if status.role == "previous"):
         message(f"Kept for a rollback: {previous}. To remove it too: lore index prune {previous}")
-    if waiting := [standing for standing in kept if standing.role in ("candidate", "building")]:
-        names = ", ".join(f"{standing.version.number} ({standing.role})" for standing in waiting)
+    if waiting := [status for status in kept if status.role in ("candidate", "building")]:
+        names = ", ".join(f"{status.version.number} ({status.role})" for status in waiting)
         message(f"Kept, because they were never live: {names}. To remove one: lore index prune N")
     if json:
         print_json({"removed": gone})
@@ -220,25 +220,25 @@ def _choices(recipe: Recipe) -> str:
     return ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
 
 
-def _cells(standing: Standing) -> list[str]:
+def _cells(status: VersionStatus) -> list[str]:
     """The cells below `HEADINGS`."""
-    version, score = standing.version, standing.version.scores.get("ndcg_at_10")
+    version, score = status.version, status.version.scores.get("ndcg_at_10")
     return [
         str(version.number),
-        standing.role,
+        status.role,
         version.recipe.splitter,
         version.recipe.embedder,
-        f"{standing.counts.documents:,}",
-        f"{standing.counts.chunks:,}",
-        f"{standing.behind:,}",
+        f"{status.counts.documents:,}",
+        f"{status.counts.chunks:,}",
+        f"{status.behind:,}",
         "" if score is None else f"{score:.3f}",
         f"{version.created_at:%Y-%m-%d %H:%M}",
     ]
 
 
-def _details(standing: Standing) -> Iterator[tuple[str, str]]:
-    version, counts = standing.version, standing.counts
-    yield "version", f"{version.number} ({standing.role})"
+def _details(status: VersionStatus) -> Iterator[tuple[str, str]]:
+    version, counts = status.version, status.counts
+    yield "version", f"{version.number} ({status.role})"
     yield "embedder", f"{version.recipe.embedder}, {version.recipe.dimensions} dimensions"
     yield "splitter", version.recipe.splitter
     yield "strategy", version.recipe.strategy
@@ -249,8 +249,8 @@ def _details(standing: Standing) -> Iterator[tuple[str, str]]:
         ("ready", version.ready_at),
         ("live since", version.promoted_at),
     ):
-        yield name if standing.role == "live" else name.replace("live since", "was live"), _moment(moment)
-    yield "holds", f"{counts.documents:,} documents, {counts.chunks:,} chunks; {standing.behind:,} behind"
+        yield name if status.role == "live" else name.replace("live since", "was live"), _moment(moment)
+    yield "holds", f"{counts.documents:,} documents, {counts.chunks:,} chunks; {status.behind:,} behind"
     if version.counts:
         yield "when ready", f"{version.counts.documents:,} documents, {version.counts.chunks:,} chunks"
     for name, value in version.scores.items():

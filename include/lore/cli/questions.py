@@ -12,7 +12,7 @@ from lore.cli.output import message, print_json, print_text, progress
 from lore.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lore.evaluation.questions.suggest import Suggestions
+    from lore.evaluation.questions.suggest import QuestionDrafts
     from lore.settings import Settings
 
 __all__ = ["register"]
@@ -36,7 +36,7 @@ def suggest_questions(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Draft questions from a source's documents, for a person to read, correct and accept."""
-    from lore.evaluation.questions.suggest import suggest, suggestions_yaml
+    from lore.evaluation.questions.suggest import drafts_yaml, suggest
     from lore.settings import load_settings
     from lore.wiring import make_chat_model
 
@@ -49,7 +49,7 @@ def suggest_questions(
     store, _ = open_index(settings, [source])
     with progress("drafts") as listener:
         found = suggest(store, source, chat_model, count=count, seed=seed, known=_known(settings), listener=listener)
-    text = suggestions_yaml(found)
+    text = drafts_yaml(found)
     _tell(found)
     if out is not None and found.drafts:
         with out.open("x", encoding="utf-8") as file:
@@ -72,7 +72,7 @@ def _known(settings: Settings) -> list[str]:
     return [question.text for question in load_questions(settings.evaluation.questions).questions]
 
 
-def _tell(found: Suggestions) -> None:
+def _tell(found: QuestionDrafts) -> None:
     """What was looked at, what was dropped and why, and what it took."""
     message(f"{found.source}: {len(found.drafts):,} drafts from {found.documents:,} documents.")
     if not found.model:

@@ -1,6 +1,6 @@
-"""What works here and what does not: the checks behind `lore doctor`, each with what to do.
+"""The checks behind `lore doctor`, each with a remedy.
 
-A check reads, or makes one tiny call; none of them creates an index or changes anything that is kept.
+A check reads, or makes one tiny call. None of them creates an index or changes stored data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The accounts by which sources are read: who they are, what they may not read, and what calls are left."""
+"""Checks of the accounts that sources are read with: identity, missing permissions, and calls left."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ GitHubDeclaration: TypeAlias = GitHubRepoDeclaration | GitHubIssuesDeclaration
 
 MAX_REPOSITORIES = 20
 SLACK_SCOPES = ("channels:read", "channels:history", "users:read")
-"""What every declaration of the kind needs; private channels need groups:read and groups:history, too."""
+"""Scopes that every declaration of the kind needs; private channels also need groups:read and groups:history."""
 
 
 def examine_accounts(settings: Settings) -> Iterator[Finding]:
-    """The accounts by which sources are read, a finding for each server."""
+    """Yield a finding for each server that sources are read from."""
     try:
         declared = load_declarations(settings.project.sources_dir).valid
     except LoreError:  # which is a finding already
@@ -46,7 +46,7 @@ def examine_accounts(settings: Settings) -> Iterator[Finding]:
 
 
 def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] = ()) -> Finding:
-    """Does GitHub take the token or the App, and may it read what is declared? The declarations are of one server."""
+    """Check that GitHub accepts the token or App, and that it may read the declared repositories of one server."""
     from lore.sources.github.api.client import GitHubAccess
     from lore.sources.github.api.probe import probe_github
     from lore.sources.retries import RetryPolicy
@@ -77,7 +77,7 @@ def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] =
 
 
 def check_slack(settings: Settings, declarations: Sequence[SlackDeclaration]) -> Finding:
-    """Does Slack take the token, and has it the scopes that are needed? The declarations are of one server."""
+    """Check that Slack accepts the token, and that it has the needed scopes, for the declarations of one server."""
     from lore.sources.slack.probe import probe_slack
     from lore.wiring.sources import make_slack_connection
 

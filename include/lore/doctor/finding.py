@@ -1,4 +1,4 @@
-"""What a check found, and how an error becomes a finding."""
+"""Findings: the outcome of a check, or the error that it raised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Status: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of one check. `remedy` says what to do, and is empty where nothing has to be done."""
+    """The outcome of one check. `remedy` says what to do; it is empty if there is nothing to do."""
 
     name: str
     status: Status
@@ -22,7 +22,7 @@ class Finding:
 
 
 def guarded(name: str, check: Callable[[], Finding]) -> Finding:
-    """The check's finding; its error is a finding too."""
+    """Return the check's finding, or its error as one."""
     try:
         return check()
     except LoreError as error:

@@ -1,4 +1,4 @@
-"""The index and its server: whether it is there, may be written to, and holds what its documents say."""
+"""Checks of the index and its server: reachable, writable, and consistent with its documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lore.settings import Settings
 
 
 def check_weaviate(settings: Settings) -> Finding:
-    """Is the server there, new enough and ready, and may the key write? A key for asking only need not."""
+    """Check the server: up, ready, new enough, and writable with this key, which asking does not need."""
     from lore.stores.weaviate.connection import MINIMUM_VERSION, WeaviateConnection
     from lore.stores.weaviate.probe import probe
     from lore.wiring import weaviate_server
@@ -28,7 +28,7 @@ def check_weaviate(settings: Settings) -> Finding:
 
 
 def check_settings_fit(settings: Settings, embedder: Embedder) -> None:
-    """Raise IndexMismatchError, as a sync does, where no version of the index is made by these settings."""
+    """Raise IndexMismatchError, as a sync does, if no version of the index has these settings."""
     from lore.wiring import make_recipe, make_splitter, open_store, open_weaviate
 
     splitter = make_splitter(settings, embedder)
@@ -39,7 +39,7 @@ def check_settings_fit(settings: Settings, embedder: Embedder) -> None:
 
 
 def check_index(store: Store, embedder: Embedder) -> Finding:
-    """Can the index be searched, does it hold what its documents say, and did the last syncs end well?"""
+    """Check that the index can be searched, holds what its documents record, and that the last syncs succeeded."""
     counts = store.count()
     store.search("documentation", embedder.embed_query("documentation"), limit=1, alpha=0.5)
     if counts.chunks != counts.recorded_chunks:

@@ -1,4 +1,4 @@
-"""The models: whether each gives what it promises for one tiny call."""
+"""Checks of the models, with one tiny call each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lore.types import Chunk, Hit, Message
 
 
 def check_embedder(embedder: Embedder) -> Finding:
-    """Does a real text become a vector of the promised length?"""
+    """Check that a real text becomes a vector of the declared length."""
     vector = embedder.embed_query("Does this work?")
     if len(vector) != embedder.dimensions:
         return Finding(
@@ -22,7 +22,7 @@ def check_embedder(embedder: Embedder) -> Finding:
 
 
 def check_reranker(reranker: Reranker | None, embedder: Embedder) -> Finding:
-    """Does the reranker order two passages? One that would be fallen back on must not hide that the first fails."""
+    """Check that the reranker orders two passages; a fallback must not hide that the first one fails."""
     if reranker is None:
         return Finding("reranker", "skipped", "none is set")
     if isinstance(reranker, FallbackReranker):
@@ -40,7 +40,7 @@ def check_reranker(reranker: Reranker | None, embedder: Embedder) -> Finding:
 
 
 def check_chat_model(chat_model: ChatModel | None) -> Finding:
-    """Does the language model answer?"""
+    """Check that the language model answers."""
     if chat_model is None:
         return Finding("chat model", "skipped", "none is set: answers quote the best passages")
     answer = "".join(chat_model.stream([Message("user", "Answer with the single word: yes")]))
@@ -50,7 +50,7 @@ def check_chat_model(chat_model: ChatModel | None) -> Finding:
 
 
 def _first_of(reranker: FallbackReranker, embedder: Embedder) -> Finding:
-    """The finding on the first of several; where it fails, the next one takes its place in each question."""
+    """Return the finding on the first of several; if it fails, the next one takes its place in every question."""
     first, then = reranker.parts[:2]
     try:
         return check_reranker(first, embedder)

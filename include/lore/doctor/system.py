@@ -1,4 +1,4 @@
-"""What is on this machine: Python, packages, Airflow, and the files and folders that the settings name."""
+"""Checks of this machine: Python, packages, Airflow, and the files and folders that the settings name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AIRFLOW_SERIES = "3.3."
 
 
 def check_python() -> Finding:
-    """Is this Python new enough?"""
+    """Check the version of Python."""
     found = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < MINIMUM_PYTHON:
         return Finding("python", "problem", f"{found} is too old", "Install Python 3.11 or newer.")
@@ -25,7 +25,7 @@ def check_python() -> Finding:
 
 
 def check_packages() -> Finding:
-    """Are the packages installed that the work rests on?"""
+    """Check that the required packages are installed."""
     found = {name: _version(name) for name in PACKAGES}
     missing = [name for name, number in found.items() if number is None]
     if missing:
@@ -36,7 +36,7 @@ def check_packages() -> Finding:
 
 
 def check_airflow() -> Finding:
-    """Which Airflow is installed? The command line works without one."""
+    """Check the version of Airflow; the command line works without it."""
     found = _version("apache-airflow")
     if found is None:
         return Finding(
@@ -50,7 +50,7 @@ def check_airflow() -> Finding:
 
 
 def check_declarations(folder: Path) -> Finding:
-    """Can every declaration be read?"""
+    """Check that every declaration is valid."""
     declarations = load_declarations(folder)
     if declarations.broken:
         many = len(declarations.broken) > 1
@@ -68,7 +68,7 @@ def check_declarations(folder: Path) -> Finding:
 
 
 def check_assistant(file: Path) -> Finding:
-    """Can the file about the assistant be read, where there is one?"""
+    """Check the file about the assistant, if there is one."""
     assistant = load_assistant(file)
     if assistant is None:
         return Finding("assistant", "skipped", f"there is no {file}: no question is answered from a global context")
@@ -76,7 +76,7 @@ def check_assistant(file: Path) -> Finding:
 
 
 def check_staging(uri: str) -> Finding:
-    """Can the staging area be written to and read back?"""
+    """Check that the staging area can be written and read back."""
     from upath import UPath
 
     root = UPath(uri)
@@ -99,7 +99,7 @@ def check_staging(uri: str) -> Finding:
 
 
 def check_records(settings: Settings) -> Finding:
-    """Can the records be opened, and are they of this Lore or an older one?"""
+    """Check that the records can be opened, and that this version of Lore can read them."""
     from lore.wiring.records import describe_records
 
     return Finding("records", "ok", describe_records(settings))

@@ -1,4 +1,4 @@
-"""An answer asked again: the same plan over the same version of the index, and what came out differently."""
+"""A recorded answer asked again: the same plan over the same version of the index, and the differences."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lore.settings import Settings
 from lore.types import Answer
 from lore.wiring import make_embedder, make_pipeline, open_store, open_versions, settings_of
 
-__all__ = ["Move", "Replay", "replay"]
+__all__ = ["PassageMove", "Replay", "replay"]
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """A passage that was given to the model before or now: its place then and now, None where it had none."""
+class PassageMove:
+    """A passage that the model got before or now: its place then and now, None if absent."""
 
     chunk_id: str
     title: str
@@ -26,31 +26,31 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """An answer before and now. `version` is the one that was searched now; `notes` say what was not as it was."""
+    """An answer before and now. `version` is the one searched now; `notes` list other differences in the setup."""
 
     before: Answer
     now: Answer
     version: int | None
     notes: tuple[str, ...]
 
-    def moves(self) -> list[Move]:
-        """The passages, in the order of now, those that were lost after them."""
+    def moves(self) -> list[PassageMove]:
+        """Return the passages in the order of now, followed by the lost ones."""
         before, now = _places(self.before), _places(self.now)
         titles = {hit.chunk.id: hit.chunk.title for one in (self.before, self.now) for hit in one.trace.passages}
         order = [*now, *(chunk_id for chunk_id in before if chunk_id not in now)]
-        return [Move(chunk_id, titles[chunk_id], before.get(chunk_id), now.get(chunk_id)) for chunk_id in order]
+        return [PassageMove(chunk_id, titles[chunk_id], before.get(chunk_id), now.get(chunk_id)) for chunk_id in order]
 
     def answer_diff(self) -> list[str]:
-        """The lines that differ, in the format of `diff -u` without its head; empty where the answers are equal."""
+        """Return the differing lines in the format of `diff -u` without its header; empty if the answers are equal."""
         before, now = self.before.text.splitlines(), self.now.text.splitlines()
         return list(difflib.unified_diff(before, now, n=1, lineterm=""))[2:]
 
 
 def replay(record: Record, settings: Settings) -> Replay:
-    """Ask a recorded question again, by its own plan, and from the version of the index that it was answered from.
+    """Ask a recorded question again, by its own plan, over the version of the index that answered it.
 
-    Where that version is gone, or cannot be read any more, the one that the settings fit is asked, and a note says so.
-    Nothing is recorded. Raises LoreError where the question cannot be answered at all.
+    If that version is gone or unreadable, the one that fits the settings is searched, and a note says so. Nothing is
+    recorded. Raises LoreError if the question can't be answered at all.
     """
     before = record.answer
     versions = open_versions(settings)
@@ -58,11 +58,11 @@ def replay(record: Record, settings: Settings) -> Replay:
     kept = next((one for one in versions.all() if one.number == before.trace.version), None)
     if kept is not None and kept.schema != versions.schema:
         notes.append(
-            f"Version {kept.number} of the index was made by another Lore and cannot be read; another is asked."
+            f"Version {kept.number} of the index comes from another version of Lore, so another one is searched."
         )
         kept = None
     elif kept is None and before.trace.version is not None:
-        notes.append(f"Version {before.trace.version} of the index is gone; another is asked.")
+        notes.append(f"Version {before.trace.version} of the index is gone; another version is searched.")
     own = settings_of(settings, kept.recipe) if kept else settings
     embedder = make_embedder(own)
     store = versions.open(kept.number) if kept else open_store(settings, embedder)
@@ -76,9 +76,9 @@ def replay(record: Record, settings: Settings) -> Replay:
 
 def _about(before: Answer) -> Iterator[str]:
     if "[redacted: " in before.question.text:
-        yield "Something was redacted from the question before it was recorded."
+        yield "Part of the question was redacted before it was recorded."
     if before.trace.version is None:
-        yield "It is not recorded which version of the index was searched."
+        yield "The searched version of the index is not recorded."
 
 
 def _changes(what: str, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:

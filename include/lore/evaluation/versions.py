@@ -1,4 +1,4 @@
-"""What is done with the versions of an index: build one, judge it, promote it, roll back, and remove old ones."""
+"""Operations on the versions of an index: build, judge, promote, roll back, and remove."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from lore.wiring import (
     settings_of,
 )
 
-__all__ = ["IndexVersions", "Score", "Standing"]
+__all__ = ["IndexVersions", "Score", "VersionStatus"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a version stands. `behind` is how many documents it lacks, holds in an older state or should not hold;
-    `role` is what it is to the index: "old" ones were live before the previous one.
+class VersionStatus:
+    """The status of a version. `behind` counts the documents that it lacks, holds in an older state or should not hold.
+    `role` is its part in the index; "old" versions were live before the previous one.
     """
 
     version: IndexVersion
@@ -44,7 +44,7 @@ class Standing:
     behind: int
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
+        """Return the status as JSON values."""
         values = version_to_json(self.version)
         now = {"documents": self.counts.documents, "chunks": self.counts.chunks, "behind": self.behind}
         return {**values, "role": self.role, "now": now}
@@ -61,33 +61,31 @@ class Score:
 
 
 class IndexVersions:
-    """The versions of the index that the settings name, and what may be done with them."""
+    """The versions of the index that the settings name, and the operations on them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._versions = open_versions(settings)
         self._embedders: list[Embedder] = []
 
-    # ------------------------------------------------------------------------------------------------------ looking
+    def all(self) -> list[VersionStatus]:
+        """Return all versions by number, with their current contents. Raises StoreError."""
+        return [self._status(version) for version in self._versions.all()]
 
-    def all(self) -> list[Standing]:
-        """All versions, by number, with what each holds now. Raises StoreError."""
-        return [self._standing(version) for version in self._versions.all()]
-
-    def one(self, number: int) -> Standing:
-        """One version. Raises ConfigurationError where there is none of that number."""
-        return self._standing(self._version(number))
+    def one(self, number: int) -> VersionStatus:
+        """Return one version. Raises ConfigurationError for an unknown number."""
+        return self._status(self._version(number))
 
     def _version(self, number: int) -> IndexVersion:
         there = {version.number: version for version in self._versions.all()}
         if number not in there:
-            remedy = f"There are: {', '.join(map(str, there))}." if there else "Run: lore sync --all"
+            remedy = f"Existing versions: {', '.join(map(str, there))}." if there else "Run: lore sync --all"
             raise ConfigurationError(f"The index has no version {number}.", remedy=remedy)
         return there[number]
 
-    def _standing(self, version: IndexVersion) -> Standing:
+    def _status(self, version: IndexVersion) -> VersionStatus:
         store = self._versions.open(version.number)
-        return Standing(version, self._role(version), store.count(), len(behind(store)))
+        return VersionStatus(version, self._role(version), store.count(), len(behind(store)))
 
     def _role(self, version: IndexVersion) -> Literal["live", "previous", "candidate", "building", "old"]:
         if version.number == self._versions.live():
@@ -98,13 +96,11 @@ class IndexVersions:
             return "building"
         return "old" if version.promoted_at else "candidate"
 
-    # ------------------------------------------------------------------------------------------------------ building
-
     def prepare(self, *, new: bool = False) -> IndexVersion:
-        """The version that the settings describe: one that is being built, or a candidate, or else a new one.
+        """Return the version that the settings describe: the one being built, or a candidate, or else a new one.
 
-        Raises ConfigurationError when the live version is made like that already, unless a `new` one is asked for, and
-        StoreError when there is no index.
+        Raises ConfigurationError if the live version already has these settings, unless a `new` one is requested, and
+        StoreError if there is no index.
         """
         recipe, live = self._recipe(), self._versions.live()
         for version in () if new else reversed(self._versions.all()):
@@ -112,8 +108,7 @@ class IndexVersions:
                 continue
             if version.number == live:
                 raise ConfigurationError(
-                    f"Version {live}, the live one, is made with these settings already: {recipe.splitter}, "
-                    f"{recipe.embedder}.",
+                    f"Version {live}, the live one, already has these settings: {recipe.splitter}, {recipe.embedder}.",
                     remedy="Change LORE_EMBEDDER, LORE_CHUNK_CHARACTERS or how the store is laid out; or give --new.",
                 )
             return version
@@ -123,15 +118,15 @@ class IndexVersions:
         """Bring a version up to date from the kept documents, or a `part` (k of n) of it; see `VersionBuilder`."""
         return self._builder(number).catch_up(part=part, listener=listener)
 
-    def finish(self, number: int) -> Standing:
-        """Declare a version ready, and take in what was synced meanwhile. Raises StoreError when it is not complete."""
+    def finish(self, number: int) -> VersionStatus:
+        """Declare a version ready, including everything synced meanwhile. Raises StoreError if it is incomplete."""
         builder = self._builder(number)
         builder.catch_up()
         counts = builder.store.count()
         if counts.chunks != counts.recorded_chunks:
             raise StoreError(
-                f"Version {number} has {counts.chunks} chunks where its documents record {counts.recorded_chunks}.",
-                remedy=f"Drop it with `lore index prune {number}` and build it anew.",
+                f"Version {number} has {counts.chunks} chunks, but its documents record {counts.recorded_chunks}.",
+                remedy=f"Drop it with `lore index prune {number}` and build it again.",
             )
         version = self._version(number)
         if version.status == "building":
@@ -151,24 +146,23 @@ class IndexVersions:
         self._embedders.append(made)
         return made
 
-    # ------------------------------------------------------------------------------------------------------- judging
-
     def judge(self, number: int, *, listener: Listener = silent) -> Verdict:
         """Score a version against the live one by the question set of the settings, and note it in the manifest.
 
-        Raises ConfigurationError where no question set is named or it cannot judge this index.
+        Raises ConfigurationError if no question set is named or it can't judge this index.
         """
         version, live = self._version(number), self._live()
         if version.number == live.number:
             raise ConfigurationError(
-                f"Version {number} is live already: there is nothing to compare it with.", remedy="See: lore index list"
+                f"Version {number} is already live, so there is nothing to compare it with.",
+                remedy="See: lore index list",
             )
         verdict = self._judge(version, self._search(live), self._search(version), listener)
         self._note(number, _scores(verdict, live.number))
         return verdict
 
     def score(self, number: int | None = None, *, listener: Listener = silent) -> Score:
-        """How well a version, by default the live one, answers the question set of the settings; noted in the manifest.
+        """Score a version, by default the live one, on the question set of the settings, and note it in the manifest.
 
         Raises ConfigurationError as `judge` does.
         """
@@ -176,14 +170,14 @@ class IndexVersions:
         # beside something that finds nothing, and costs nothing: the gate then measures this version alone
         verdict = self._judge(version, self._search(version), lambda question, limit: [], listener)
         score = Score(version.number, verdict.question_set, len(verdict.outcomes), verdict.live)
-        self._note(version.number, _noted(score))
+        self._note(version.number, _recorded(score))
         return score
 
     def _judge(self, version: IndexVersion, live: Search, candidate: Search, listener: Listener) -> Verdict:
         if self._settings.evaluation.questions is None:
             raise ConfigurationError(
-                "No question set is named that could judge the version.",
-                remedy="Set LORE_QUESTIONS, or give --questions FILE; docs/gate.md says how to write one.",
+                "No question set is configured to judge the version.",
+                remedy="Set LORE_QUESTIONS, or pass --questions FILE; docs/gate.md explains how to write one.",
             )
         return judge(
             locate(
@@ -218,28 +212,26 @@ class IndexVersions:
         index = self._versions.open(version.number)
         return pipeline_search(index, embedder, make_reranker(own, embedder), alpha=own.query.alpha)
 
-    # ----------------------------------------------------------------------------------------------------- promoting
-
     def promote(self, number: int, verdict: Verdict | None, *, force: bool = False) -> None:
-        """Make a version live in one step. It is brought up to date just before.
+        """Bring a version up to date and make it live in one step.
 
-        Raises GateError when it is being built, or no verdict lets it pass; `force` overrides that, and what keeps it
-        from being brought up to date.
+        Raises GateError if it is still being built, or no verdict lets it pass. `force` overrides that, and errors
+        while bringing it up to date.
         """
         version = self._version(number)
         if number == self._versions.live():
-            raise ConfigurationError(f"Version {number} is live already.")
+            raise ConfigurationError(f"Version {number} is already live.")
         if not force:
             if version.status != "ready":
                 raise GateError(
                     f"Version {number} is still being built: {len(behind(self._versions.open(number)))} documents are "
                     "missing or changed.",
-                    remedy="Run `lore index build` with the settings it is built by, to its end.",
+                    remedy="Run `lore index build` with its settings until it ends.",
                 )
             if verdict is None or not verdict.may_promote:
                 raise GateError(
                     f"{_said(verdict, number)}; nothing was changed.",
-                    remedy="Look at its report; --force promotes it all the same.",
+                    remedy="Read its report; --force promotes it anyway.",
                 )
         try:
             self._builder(number).catch_up()
@@ -249,21 +241,21 @@ class IndexVersions:
         self._versions.promote(number)
 
     def rollback(self) -> int:
-        """Make the version live again that was live before; returns its number. Raises ConfigurationError.
+        """Make the previously live version live again and return its number. Raises ConfigurationError.
 
-        `catch_up_live` then takes in what it could not be given while it was not live.
+        `catch_up_live` then adds what was synced while it was not live.
         """
         previous = self._versions.previous()
         if previous is None:
             raise ConfigurationError(
-                "No version that was live before this one is kept, so there is nothing to go back to.",
+                "No previously live version is left, so there is nothing to roll back to.",
                 remedy="See: lore index list",
             )
         self._versions.promote(previous)
         return previous
 
     def fits(self, number: int) -> bool:
-        """Whether the present settings read and write this version: else a process started anew reads another one."""
+        """True if a process with the present settings reads and writes this version."""
         recipe, held = self._recipe(), self._version(number).recipe
         return (
             (held.embedder, held.dimensions, held.splitter, held.strategy)
@@ -271,16 +263,16 @@ class IndexVersions:
         ) and _layout(held) == _layout(recipe)
 
     def differences(self, number: int) -> list[str]:
-        """What a person has to do to the present settings so that they are those of this version, such as
-        "set LORE_CHUNK_CHARACTERS=700". Empty where they are, and where another Lore made it and no setting helps.
+        """Return the changes that give the present settings those of this version, such as "set
+        LORE_CHUNK_CHARACTERS=700". Empty if they are equal, or if another version of Lore made it and no setting helps.
         """
         present, held = self._recipe().choices, self._version(number).recipe.choices
         changed = [f"set LORE_{name.upper()}={value}" for name, value in held.items() if present.get(name) != value]
         return changed + [f"unset LORE_{name.upper()}" for name in present if name not in held]
 
     def needed_settings(self, number: int, *, otherwise: str = "") -> str:
-        """What a person is told to do so that all processes have the settings of this version. `otherwise` is added
-        where no setting helps.
+        """Return instructions that give all processes the settings of this version, plus `otherwise` if no setting
+        helps.
         """
         if needed := ", ".join(self.differences(number)):
             return f"For all processes: {needed}."
@@ -295,9 +287,9 @@ class IndexVersions:
         return make_recipe(self._settings, embedder, make_splitter(self._settings, embedder))
 
     def prune(self, numbers: Sequence[int] = ()) -> list[int]:
-        """Remove versions, and return which: those named, else all that were live and are not the live or the last one.
+        """Remove versions and return their numbers: those named, else all former live ones except the last.
 
-        Raises ConfigurationError, and removes nothing, for the live one and for one that is not there.
+        Raises ConfigurationError, and removes nothing, for the live version and for an unknown one.
         """
         live = self._versions.live()
         for number in numbers:
@@ -318,17 +310,17 @@ def _said(verdict: Verdict | None, number: int) -> str:
 
 
 def _layout(recipe: Recipe) -> Mapping[str, Any]:
-    """How a server is to lay the version out: a writer with other settings than these is refused."""
+    """Return how a server must lay the version out: writers with other settings are refused."""
     return {name: value for name, value in recipe.choices.items() if name.startswith("weaviate_")}
 
 
 def _same(version: IndexVersion, recipe: Recipe, schema: int) -> bool:
-    """Whether the version is one that these settings would make."""
+    """True if these settings would make the version."""
     return version.schema == schema and version.recipe == recipe
 
 
 def _scores(verdict: Verdict, live: int) -> Mapping[str, Any]:
-    """What the manifest keeps of a verdict; the report has the questions."""
+    """Return the part of a verdict that the manifest keeps; the report has the questions."""
     return {
         "judged_at": datetime.now(UTC).isoformat(),
         "against": live,
@@ -342,8 +334,8 @@ def _scores(verdict: Verdict, live: int) -> Mapping[str, Any]:
     }
 
 
-def _noted(score: Score) -> Mapping[str, Any]:
-    """What the manifest keeps of a version that was scored by itself."""
+def _recorded(score: Score) -> Mapping[str, Any]:
+    """Return the part of a version's own scores that the manifest keeps."""
     return {
         "scored_at": datetime.now(UTC).isoformat(),
         "scored_by": score.question_set,

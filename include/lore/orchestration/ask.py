@@ -1,9 +1,9 @@
 """The DAG `ask`: a form in the Airflow UI, and the cited answer in the task's log, links and XCom.
 
-Where an answer is read was chosen for what Airflow 3.3 can show: a task cannot write the note of its own run, XComs
-lose their line breaks, and human-in-the-loop pages (which do render Markdown) hold the run until somebody responds.
-The log is what the UI opens first; it keeps lines and turns addresses into links. The buttons `Source 1` … of the tab
-Details lead to the cited pages, and `return_value` is the answer as JSON for programs.
+The place of the answer follows from what Airflow 3.3 can show. A task can't write the note of its own run, XComs lose
+their line breaks, and human-in-the-loop pages (which do render Markdown) hold the run until somebody responds. The log
+is what the UI opens first; it keeps lines and turns addresses into links. The buttons `Source 1` … of the tab Details
+lead to the cited pages, and `return_value` is the answer as JSON for programs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Programs find the answer as JSON in the XCom `return_value`.
 
 
 class SourceLink(BaseOperatorLink):
-    """A button that opens the page which the answer cites as [number]; absent where there is no such page."""
+    """A button that opens the page which the answer cites as [number]; absent if there is no such page."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -86,7 +86,7 @@ class AskOperator(BaseOperator):
 
 
 def make_ask_dag(declarations: Sequence[Declaration] = ()) -> DAG:
-    """The DAG `ask`; its form offers the declared sources."""
+    """Make the DAG `ask`; its form offers the declared sources."""
     with DAG(
         dag_id="ask",
         dag_display_name="Ask Lore",
@@ -107,7 +107,7 @@ def make_ask_dag(declarations: Sequence[Declaration] = ()) -> DAG:
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
-    """The answer for a log: question, text, then each source with its address on a line of its own."""
+    """Yield the answer for a log: question, text, then each source with its address on a line of its own."""
     yield f"Question: {answer.question.text}"
     yield ""
     yield from _wrapped(answer.text)
@@ -122,7 +122,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
 
 
 def _wrapped(markdown: str) -> Iterator[str]:
-    """Lines short enough for the log viewer, which does not break them; quotes stay quotes, code stays as it is."""
+    """Wrap lines for the log viewer, which does not; quotations stay quotations, code stays as it is."""
     wrapper = textwrap.TextWrapper(LOG_COLUMNS, break_long_words=False, break_on_hyphens=False)
     in_code = False
     for line in markdown.splitlines():
@@ -136,7 +136,7 @@ def _wrapped(markdown: str) -> Iterator[str]:
 
 
 def answer_to_json(answer: Answer) -> dict[str, Any]:
-    """The answer as JSON values: id, question, answer (Markdown), found, citations, nearest, notes, seconds."""
+    """Return the answer as JSON values: id, question, answer (Markdown), found, citations, nearest, notes, seconds."""
     return {
         "id": answer.id,
         "question": answer.question.text,
@@ -167,7 +167,7 @@ def _question_param() -> Param:
 
 
 def _sources_param(declarations: Sequence[Declaration]) -> Param:
-    """A multiple choice; the UI sends null for an empty one."""
+    """Return a multiple choice; the UI sends null for an empty one."""
     return Param(
         None,
         type=["array", "null"],

@@ -1,7 +1,7 @@
 """From a declaration to its ingestion DAG: extract → index, once for each shard → reconcile → all_documents_indexed.
 
-Parsing a DAG file must be quick, so everything that is heavy (the store, the models) is imported inside the tasks.
-XCom carries paths of shards and small reports, never documents.
+Parsing a DAG file must be quick, so everything heavy (the store, the models) is imported inside the tasks. XCom carries
+paths of shards and small reports, never documents.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ __all__ = ["IngestDags", "index_asset", "index_pool", "make_ingest_dag", "make_i
 log = logging.getLogger(__name__)
 
 INDEX_TASKS_AT_ONCE = 4
-"""Mapped index tasks of one DAG that run side by side: each of them holds an embedder."""
+"""Mapped index tasks of one DAG that run at once; each of them holds an embedder."""
 DUPLICATES_SHOWN = 20
 FAILURES_SHOWN = 20
-"""Failed documents that an asset event names; the store and the task's log have them all."""
+"""Failed documents named in an asset event; the store and the task's log have all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestDags:
-    """What a folder of declarations became: the DAGs, and one error for each file that gives none."""
+    """The DAGs of a folder of declarations, and an error for each file that gives none."""
 
     dags: tuple[DAG, ...]
     broken: tuple[DeclarationError, ...]
 
 
 def make_ingest_dags(folder: Path) -> IngestDags:
-    """One DAG for each declaration in the folder. Raises ConfigurationError when there is no such folder."""
+    """Make a DAG for each declaration in the folder. Raises ConfigurationError if there is no such folder."""
     declarations = load_declarations(folder)
     dags: list[DAG] = []
     broken = list(declarations.broken)
@@ -69,18 +69,18 @@ def make_ingest_dags(folder: Path) -> IngestDags:
 
 
 def index_asset(source_id: str) -> Asset:
-    """The asset that a source's passages in the index are: DAGs scheduled on it run once a sync has succeeded."""
+    """Return the asset for a source's passages in the index: DAGs scheduled on it run after a successful sync."""
     return Asset(name=f"lore_{source_id}", uri=f"lore://index/{source_id}", group="lore")
 
 
 def index_pool() -> str:
-    """The pool that bounds the tasks which hold an embedder and write to the index."""
+    """Return the pool that limits the tasks which hold an embedder and write to the index."""
     pool: str = conf.get("lore", "index_pool", fallback="default_pool")
     return pool
 
 
 def make_ingest_dag(declaration: Declaration) -> DAG:
-    """The DAG `ingest_<id>`: one run at a time, no catch-up, retries with growing pauses."""
+    """Make the DAG `ingest_<id>`: one run at a time, no catch-up, retries with growing pauses."""
     asset = index_asset(declaration.id)
     with DAG(
         dag_id=f"ingest_{declaration.id}",
@@ -104,7 +104,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             return list(sync.shards(extraction))
 
         @task(
-            doc_md="Converts, splits, embeds and stores the documents of one shard. Doing it twice changes nothing.",
+            doc_md="Converts, splits, embeds and stores the documents of one shard. Safe to repeat.",
             pool=index_pool(),
             max_active_tis_per_dag=INDEX_TASKS_AT_ONCE,
         )
@@ -156,7 +156,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
 
 @lru_cache(maxsize=1)
 def shared_embedder(settings: Settings) -> Embedder:
-    """The process's embedder: where one process runs many tasks the model is loaded once."""
+    """Return the process's embedder: a process that runs many tasks loads the model once."""
     from lore.wiring import make_embedder
 
     return make_embedder(settings)
@@ -170,7 +170,7 @@ def _sync(declaration: Declaration) -> Sync:
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Lists for tuples: Airflow would wrap a tuple in the name of its class, and other readers could not use it."""
+    """Return lists for tuples: Airflow would wrap a tuple in the name of its class, which other readers can't use."""
     plain: dict[str, Any] = json.loads(json.dumps(values))
     return plain
 
@@ -181,7 +181,9 @@ def _instance(context: Any) -> RuntimeTaskInstanceProtocol:
 
 
 def _describe(declaration: Declaration) -> str:
-    """The declaration as Markdown. Secrets cannot be in it: declarations hold none, and addresses no user names."""
+    """Describe the declaration as Markdown. It contains no secrets: declarations hold none, and addresses no user
+    names.
+    """
     values = declaration.model_dump(mode="json", exclude_defaults=True, exclude={"title", "description"})
     rows = [f"| {name} | {_cell(value)} |" for name, value in values.items()]
     head = f"# {declaration.title}\n\n{declaration.description}".strip()

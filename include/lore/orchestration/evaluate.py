@@ -1,4 +1,4 @@
-"""The DAG `evaluate`: after a source was synced, how well the live version answers the question set."""
+"""The DAG `evaluate`: scores the live version of the index on the question set after a sync."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Without a question set the task is skipped. How to write one is in `docs/gate.md
 
 
 def make_evaluate_dag(declarations: Sequence[Declaration] = ()) -> DAG:
-    """The DAG `evaluate`; a sync of any of the declared sources triggers it."""
+    """Make the DAG `evaluate`; a sync of any declared source triggers it."""
     assets = [index_asset(declaration.id) for declaration in declarations]
     arguments = dag_arguments() | {
         "schedule": AssetAny(*assets) if assets else None,
@@ -53,7 +53,7 @@ def make_evaluate_dag(declarations: Sequence[Declaration] = ()) -> DAG:
             settings = settings_in_airflow()
             if settings.evaluation.questions is None:
                 raise AirflowSkipException(
-                    "No question set is named. Set LORE_QUESTIONS; docs/gate.md has how to write one."
+                    "No question set is configured. Set LORE_QUESTIONS; docs/gate.md explains how to write one."
                 )
             scored = open_index(settings).score()
             figures = scored.figures

@@ -1,4 +1,4 @@
-"""From a version that is ready to the live one: judge → approve → promote → settings_fit, the end of two DAGs."""
+"""The last tasks of two DAGs, from a finished version to the live one: judge → approve → promote → settings_fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from lore.evaluation.gate.verdict import Verdict
-    from lore.evaluation.versions import Standing
+    from lore.evaluation.versions import VersionStatus
     from lore.settings import Settings
 
 __all__ = ["Approval", "approval_page", "judge_and_promote", "judge_params", "require_judge", "shortened"]
@@ -25,13 +25,13 @@ __all__ = ["Approval", "approval_page", "judge_and_promote", "judge_params", "re
 log = logging.getLogger(__name__)
 
 OUTCOMES_KEPT = 50
-"""Questions that lost most, and as many that gained most, of which the XCom keeps what happened to them."""
+"""Number of questions that lost most, and that gained most, whose outcomes the XCom keeps."""
 
 APPROVE_HELP = "Shows the report and waits for a person, if the run asks for one; skipped otherwise."
 
 
 def judge_and_promote(version: Any) -> None:
-    """The tasks that both DAGs end with; `version` is a reference to the number of a version that is ready."""
+    """Make the tasks that both DAGs end with; `version` refers to the number of a finished version."""
     verdict: Any = judge(version)
     approve = Approval(
         task_id="approve",
@@ -56,14 +56,14 @@ def judge(number: int) -> dict[str, Any] | None:
     versions = open_index(settings)
     verdict = None
     if settings.evaluation.questions is None:
-        log.warning("No question set is named: the version is not judged.")
+        log.warning("No question set is configured, so the version isn't judged.")
     else:
         verdict = versions.judge(number, listener=log_progress("questions asked"))
         for line in report_lines(verdict):
             log.info("%s", line)
-    standing = versions.one(number)
-    context["ti"].xcom_push(key="report", value=approval_page(standing, verdict))
-    return {**shortened(verdict), "against": standing.version.scores["against"]} if verdict else None
+    status = versions.one(number)
+    context["ti"].xcom_push(key="report", value=approval_page(status, verdict))
+    return {**shortened(verdict), "against": status.version.scores["against"]} if verdict else None
 
 
 # none_failed: `approve` is skipped where nobody is asked; a person who rejects skips this task by name.
@@ -83,7 +83,7 @@ def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str
         raise GateError(
             f"Version {number} was judged against version {judged['against']}, which is not live any more; nothing "
             "was changed.",
-            remedy="Trigger promote_version, which judges it anew.",
+            remedy="Trigger promote_version, which judges it again.",
         )
     if approval and approval["chosen_options"] != [Approval.APPROVE]:
         raise AirflowSkipException("A person rejected it.")  # where somebody runs this task by hand all the same
@@ -98,22 +98,22 @@ def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str
 
 
 class Approval(ApprovalOperator):
-    """Asks a person who reads the report, if the run's params say so; skipped otherwise."""
+    """Asks a person to read the report, if the run's params say so; skipped otherwise."""
 
     def execute(self, context: Context) -> Any:
         params: Any = context["params"]
         if not params["ask_a_person"]:
-            raise AirflowSkipException("The run asks nobody: the gate decides, or it is forced.")
+            raise AirflowSkipException("This run needs no approval: the gate decides, or the run forces it.")
         return super().execute(context)
 
 
-def approval_page(standing: Standing, verdict: Verdict | None) -> str:
-    """What the person who is asked reads, as Markdown."""
+def approval_page(status: VersionStatus, verdict: Verdict | None) -> str:
+    """Return the approval page as Markdown."""
     from lore.evaluation.gate.report_text import report_markdown
 
-    recipe, counts = standing.version.recipe, standing.counts
+    recipe, counts = status.version.recipe, status.counts
     made = (
-        f"Version {standing.version.number}: `{recipe.splitter}`, `{recipe.embedder}`; {counts.documents:,} documents, "
+        f"Version {status.version.number}: `{recipe.splitter}`, `{recipe.embedder}`; {counts.documents:,} documents, "
         f"{counts.chunks:,} passages."
     )
     report = report_markdown(verdict) if verdict else "**Not judged, because no question set is named.**\n"
@@ -125,7 +125,7 @@ def approval_page(standing: Standing, verdict: Verdict | None) -> str:
 
 
 def shortened(verdict: Verdict, *, kept: int = OUTCOMES_KEPT) -> dict[str, Any]:
-    """The verdict as JSON values, with what happened to the `kept` questions that lost and gained most only."""
+    """Return the verdict as JSON values, with only the `kept` outcomes that lost and gained most."""
     ids = {outcome.id for outcome in (*verdict.worse[:kept], *verdict.better[:kept])}
     values = verdict.to_json()
     outcomes = [outcome for outcome in values["outcomes"] if outcome["id"] in ids]
@@ -134,15 +134,15 @@ def shortened(verdict: Verdict, *, kept: int = OUTCOMES_KEPT) -> dict[str, Any]:
 
 
 def require_judge(settings: Settings, params: Mapping[str, Any]) -> None:
-    """Said now and not after hours of building: what is to decide, and a mistake in the question set."""
+    """Raise ConfigurationError before hours of building if nothing could decide, or the question set is invalid."""
     from lore.evaluation.questions.question_set import load_questions
 
     if settings.evaluation.questions is not None:
         load_questions(settings.evaluation.questions)
     elif not (params["ask_a_person"] or params["force"]):
         raise ConfigurationError(
-            "Nothing could decide about the version: no question set is named, nobody is asked, and nothing is forced.",
-            remedy="Set LORE_QUESTIONS or fill in Question set; or have a person asked.",
+            "Nothing can decide on the version: there is no question set, no approval and no force.",
+            remedy="Set LORE_QUESTIONS, fill in Question set, or ask for approval.",
         )
 
 
@@ -161,13 +161,13 @@ def judge_params() -> dict[str, Param]:
             minimum=0,
             exclusiveMaximum=1,
             title="Margin",
-            description="Loss of nDCG@10 that the gate puts up with. Blank: LORE_GATE_MARGIN.",
+            description="Loss of nDCG@10 that the gate tolerates. Blank: LORE_GATE_MARGIN.",
         ),
         "ask_a_person": Param(
             False,
             type="boolean",
             title="Ask a person",
-            description="The run waits until somebody has read the report and approves or rejects.",
+            description="The run waits until somebody reads the report and approves or rejects it.",
         ),
         "force": Param(
             False,

@@ -1,8 +1,8 @@
-"""The DAG `rebuild`: a version of the index is built beside the live one, judged, approved if wished, and made live.
+"""The DAG `rebuild`: builds a version of the index beside the live one, judges it, and makes it live after approval.
 
     prepare → build, once for each share of the documents → finish → judge → approve → promote → settings_fit
 
-What the tasks do is in `IndexVersions`, as for `lore index`; XCom carries numbers, reports and a verdict cut short.
+The tasks call `IndexVersions`, as `lore index` does; XCom carries numbers, reports and an abridged verdict.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ done again. `rollback_version` undoes a promotion.
 
 
 def make_rebuild_dag() -> DAG:
-    """The DAG `rebuild`, with a form for what is to be different."""
+    """Make the DAG `rebuild`, with a form for the settings of the new version."""
     with DAG(
         dag_id="rebuild",
         dag_display_name="Rebuild the index",
@@ -49,7 +49,7 @@ def make_rebuild_dag() -> DAG:
         **dag_arguments(),
     ) as dag:
 
-        @task(doc_md="Makes the version, or finds the one begun; returns the shares in which it is built.")
+        @task(doc_md="Makes the version, or resumes one; returns the shares in which it is built.")
         def prepare() -> list[dict[str, int]]:
             context = get_current_context()
             params = context["params"]
@@ -62,7 +62,7 @@ def make_rebuild_dag() -> DAG:
             return [{"version": version.number, "part": part, "of": shares} for part in range(shares)]
 
         @task(
-            doc_md="Splits, embeds and stores a share of the documents. Tried again, it goes on where it stopped.",
+            doc_md="Splits, embeds and stores a share of the documents. A retry resumes where it stopped.",
             pool=index_pool(),
             max_active_tis_per_dag=INDEX_TASKS_AT_ONCE,
             multiple_outputs=False,
@@ -74,12 +74,13 @@ def make_rebuild_dag() -> DAG:
             return report.to_json()
 
         @task(
-            doc_md="Takes in what was synced meanwhile, compares the counts, and declares it ready.", pool=index_pool()
+            doc_md="Adds what was synced meanwhile, compares the counts, and declares the version ready.",
+            pool=index_pool(),
         )
         def finish(number: int, reports: Iterable[Mapping[str, Any]]) -> int:
-            standing = open_index().finish(number)
+            status = open_index().finish(number)
             written = sum(report["documents"] for report in reports)
-            log.info("%d documents written; it holds %d.", written, standing.counts.documents)
+            log.info("%d documents written; it holds %d.", written, status.counts.documents)
             return number
 
         shares: Any = prepare()  # from here on the calls give references to XComs, not the values
@@ -101,13 +102,13 @@ def _recipe_params() -> dict[str, Param]:
             type=["integer", "null"],
             minimum=200,
             title="Characters of a passage",
-            description="At most so many. Blank: LORE_CHUNK_CHARACTERS, or else what the embedder reads.",
+            description="Maximum of a passage. Blank: LORE_CHUNK_CHARACTERS, or else the embedder's limit.",
         ),
         "new": Param(
             False,
             type="boolean",
-            title="One more, even if there is one like it",
-            description="Otherwise a version that these settings would make, and that is not live, is gone on with.",
+            title="A new version, even if there is one like it",
+            description="Otherwise the run resumes a version with these settings that isn't live.",
         ),
         "workers": Param(
             4,
@@ -115,6 +116,6 @@ def _recipe_params() -> dict[str, Param]:
             minimum=1,
             maximum=64,
             title="Shares",
-            description="Tasks that build a part of it each. Airflow's pool says how many run at once.",
+            description="Number of tasks that build a share each. Airflow's pool limits how many run at once.",
         ),
     }

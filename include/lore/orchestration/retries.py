@@ -1,4 +1,4 @@
-"""Whether Airflow tries a failed task again: the error itself says so."""
+"""Retries of failed tasks: the error itself says whether to try again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["RETRIES", "LoreRetryPolicy"]
 
 
 class LoreRetryPolicy(RetryPolicy):
-    """Fail at once on a LoreError that trying again cannot help; anything else is retried as the task says."""
+    """Fails at once on a LoreError that a retry can't help; anything else is retried as the task says."""
 
     def evaluate(
         self, exception: BaseException, try_number: int, max_tries: int, context: Context | None = None

@@ -1,4 +1,4 @@
-"""The DAGs `promote_version`, `rollback_version` and `prune_versions`: what is done with versions that are there."""
+"""The DAGs `promote_version`, `rollback_version` and `prune_versions`, for existing versions of the index."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ it; versions that were never live stay. The live version cannot be removed.
 
 
 def make_promote_dag() -> DAG:
-    """The DAG `promote_version`, with a form for the number."""
+    """Make the DAG `promote_version`, with a form for the number."""
     number = Param(None, type="integer", minimum=1, title="Version", description="As `lore index list` numbers them.")
     with DAG(
         dag_id="promote_version",
         dag_display_name="Promote a version of the index",
-        description="Judge a version of the index that is there already, and make it live",
+        description="Judge an existing version of the index, and make it live",
         params={"version": number} | judge_params(),
         doc_md=PROMOTE_HELP,
         **dag_arguments(),
     ) as dag:
 
-        @task(doc_md="The version that the run is for.")
+        @task(doc_md="Reads the number of the version from the form.")
         def chosen() -> int:
             params = get_current_context()["params"]
             settings = settings_of_run(params)
@@ -58,24 +58,22 @@ def make_promote_dag() -> DAG:
 
 
 def make_rollback_dag() -> DAG:
-    """The DAG `rollback_version`, which asks nothing."""
+    """Make the DAG `rollback_version`, which has no form."""
     with DAG(
         dag_id="rollback_version",
         dag_display_name="Roll the index back",
-        description="Make the version of the index live again that was live before",
+        description="Make the previously live version of the index live again",
         doc_md=ROLLBACK_HELP,
         **dag_arguments(),
     ) as dag:
 
-        @task(
-            doc_md="Flips to the version of before. Never tried again: a second flip would undo the first.", retries=0
-        )
+        @task(doc_md="Flips to the previous version. Never retried: a second flip would undo the first.", retries=0)
         def roll_back() -> int:
             number = open_index(settings_in_airflow()).rollback()
             log.info("Version %d is live again.", number)
             return number
 
-        @task(doc_md="Writes what the version lacks, after the flip, which must not wait for it.", pool=index_pool())
+        @task(doc_md="Writes what the version lacks, after the flip, which doesn't wait for it.", pool=index_pool())
         def catch_up(number: int) -> int:
             versions = open_index(settings_in_airflow())
             if behind := versions.one(number).behind:
@@ -90,13 +88,13 @@ def make_rollback_dag() -> DAG:
 
 
 def make_prune_dag() -> DAG:
-    """The DAG `prune_versions`, with a form for the numbers."""
+    """Make the DAG `prune_versions`, with a form for the numbers."""
     numbers = Param(
         None,
         type=["string", "null"],
         pattern=r"^[0-9, ]*$",
         title="Versions",
-        description="Numbers with commas between them. Blank: those that were live before the last one.",
+        description="Numbers separated by commas. Blank: former live versions except the last.",
     )
     with DAG(
         dag_id="prune_versions",
@@ -112,8 +110,8 @@ def make_prune_dag() -> DAG:
             params: Any = get_current_context()["params"]
             versions = open_index(settings_in_airflow())
             gone = versions.prune([int(number) for number in re.findall(r"\d+", params["versions"] or "")])
-            for standing in versions.all():
-                log.info("Kept: version %d (%s).", standing.version.number, standing.role)
+            for status in versions.all():
+                log.info("Kept: version %d (%s).", status.version.number, status.role)
             if not gone:
                 raise AirflowSkipException("There was nothing to remove.")
             log.info("Removed: %s.", ", ".join(map(str, gone)))

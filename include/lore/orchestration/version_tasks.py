@@ -1,4 +1,4 @@
-"""What the DAGs of versions have in common: their settings, the index, and the task that they end with."""
+"""Shared parts of the DAGs of versions: their settings, the index, and their last task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROGRESS_EVERY = 500
 
 
 def settings_of_run(params: Mapping[str, Any]) -> Settings:
-    """The settings of a task, with what the run's form says in their place; what is blank there changes nothing."""
+    """Return the settings of a task, overridden by the run's form; blank fields change nothing."""
     given = {
         "embedder": params.get("embedder"),
         "chunk_characters": params.get("chunk_characters"),
@@ -37,14 +37,14 @@ def settings_of_run(params: Mapping[str, Any]) -> Settings:
 
 
 def open_index(settings: Settings | None = None) -> IndexVersions:
-    """The versions of the index; inside a task, by the settings of its run."""
+    """Open the versions of the index; inside a task, with the settings of its run."""
     from lore.evaluation.versions import IndexVersions
 
     return IndexVersions(settings or settings_of_run(get_current_context()["params"]))
 
 
 def dag_arguments() -> dict[str, Any]:
-    """What the DAGs of versions have in common: a person triggers them, and one run at a time changes the index."""
+    """Return the shared arguments of these DAGs: triggered by a person, one run at a time changes the index."""
     return {
         "schedule": None,
         "catchup": False,
@@ -65,12 +65,12 @@ def log_progress(what: str) -> Callable[[int, int], None]:
 
 
 @task(
-    doc_md="Green when this deployment's settings are those of the live version. Skipped when other ones have to be "
+    doc_md="Green when this deployment's settings are those of the live version. Skipped when others have to be "
     "set: its log names them.",
     retries=0,
 )
 def settings_fit(number: int) -> None:
-    """A process that is started with another embedder than the live version's reads the one of before."""
+    """Skip with instructions if processes started with these settings would not read the live version."""
     versions = open_index(settings_in_airflow())
     if versions.fits(number):
         log.info("The settings of this deployment are those of version %d.", number)
@@ -81,4 +81,4 @@ def settings_fit(number: int) -> None:
         number,
         versions.needed_settings(number, otherwise=" Run `rebuild`."),
     )
-    raise AirflowSkipException("This deployment needs other settings; the line above names them.")
+    raise AirflowSkipException("This deployment needs other settings; see the line above.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lore.errors import ConfigurationError
 from lore.evaluation.beir.dataset import load_beir
-from lore.evaluation.beir.run import Listener, evaluate_beir
+from lore.evaluation.beir.run import RunProgress, evaluate_beir
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.models.local_reranker import LocalReranker
 from lore.stores.lancedb.store import LanceStore
@@ -33,7 +33,7 @@ def test_every_stage_over_a_real_index(write_beir: WriteBeir, tmp_path: Path) ->
         LocalReranker(embedder),
         MarkdownSplitter(200),
         staging_uri=str(tmp_path / "staging"),
-        listener=Listener(lambda step: told.append(step.stage), lambda stage, done, total: told.append(stage)),
+        listener=RunProgress(lambda step: told.append(step.stage), lambda stage, done, total: told.append(stage)),
     )
     figures = evaluation.to_json()
     assert (figures["dataset"], figures["queries"], figures["reranker"]) == ("tiny", 2, "local:minilm-bm25")

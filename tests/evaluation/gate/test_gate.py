@@ -241,7 +241,7 @@ def test_a_search_that_fails_is_an_error_that_names_side_and_question(side: str)
         return [hit("docs:q")]
 
     live, candidate = (fails, works) if side == "live" else (works, fails)
-    with pytest.raises(LoreError, match=f"The {side} version could not be asked 'r': The server went away") as caught:
+    with pytest.raises(LoreError, match=f"The {side} version couldn't be asked 'r': The server went away") as caught:
         judge(asked("q", "r"), live, candidate, margin=0.02)
     assert (caught.value.remedy, caught.value.retryable) == ("Start it.", True)
 
@@ -310,9 +310,9 @@ def test_a_verdict_survives_json() -> None:
 @pytest.mark.parametrize("change", [{"decision": "maybe"}, {"outcomes": 3}, {"live": None}, {"margin": "wide"}])
 def test_json_that_is_no_verdict(change: dict[str, object]) -> None:
     values = judged([1, 2], [2, 1]).to_json()
-    with pytest.raises(ConfigurationError, match="no verdict"):
+    with pytest.raises(ConfigurationError, match="Invalid verdict"):
         Verdict.from_json(values | change)
-    with pytest.raises(ConfigurationError, match="no verdict"):
+    with pytest.raises(ConfigurationError, match="Invalid verdict"):
         Verdict.from_json({})
 
 

@@ -36,7 +36,7 @@ HOSTILE = "`[a](https://evil.example) <img src=x onerror=y> | www.evil.example `
 def test_lines_in_full() -> None:
     assert report_lines(VERDICT) == [
         "Undecided: 4 questions cannot tell whether the candidate is worse by more than 0.02 nDCG@10. "
-        "About 1,234 would be needed, if the rest is like these.",
+        "About 1,234 would be needed, if the others are like these.",
         "Mean difference -0.062; with 95% confidence it is not below -0.188, and with as much it is not above +0.062 "
         "(paired bootstrap over 4 questions).",
         "Of the live version's first ten pages the candidate's first ten have 87.5%.",
@@ -68,7 +68,7 @@ def test_lines_in_full() -> None:
     [
         ("accepted", None, "Accepted: the candidate is not worse than the live version by more than 0.02 nDCG@10."),
         ("refused", None, "Refused: the candidate is worse than the live version by more than 0.02 nDCG@10."),
-        ("undecided", None, "Undecided: 4 questions cannot tell .* No question set of a size that people write"),
+        ("undecided", None, "Undecided: 4 questions cannot tell .* No realistic number of questions would decide"),
         ("undecided", 60, "Undecided: .* About 60 would be needed"),
     ],
 )

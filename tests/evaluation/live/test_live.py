@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from lore.errors import ModelError, StoreError
-from lore.evaluation.live.files import Journal, last_run, save
+from lore.evaluation.live.files import EvaluationJournal, last_run, save
 from lore.evaluation.live.judge import Judge
-from lore.evaluation.live.question import Asker
+from lore.evaluation.live.question import QuestionRunner
 from lore.evaluation.live.results import Assessment, QuestionResult, Setup
-from lore.evaluation.live.run import Evaluated, assess
+from lore.evaluation.live.run import EvaluatedIndex, assess
 from lore.evaluation.metrics.retrieval import pipeline_search
 from lore.evaluation.questions.question_set import JudgedQuestion, QuestionSet
 from lore.query.pipeline import Pipeline
@@ -48,10 +48,12 @@ class Place:
             pages=[make_document(name, text, "docs") for name, text in TEXTS.items()],
         )
 
-    def evaluated(self, chat: FakeChatModel | None, judge: FakeChatModel | None, setup: Setup = SETUP) -> Evaluated:
+    def evaluated(
+        self, chat: FakeChatModel | None, judge: FakeChatModel | None, setup: Setup = SETUP
+    ) -> EvaluatedIndex:
         pipeline = Pipeline(self.index, self.embedder, None, chat, alpha=0.5, retrieve_limit=100, rerank_limit=3)
         search = pipeline_search(self.index, self.embedder, None)
-        return Evaluated(self.index, Asker(pipeline, search, Judge(judge) if judge else None, 100), setup)
+        return EvaluatedIndex(self.index, QuestionRunner(pipeline, search, Judge(judge) if judge else None, 100), setup)
 
     def assess(
         self,
@@ -72,7 +74,7 @@ class Place:
         """An evaluation that is saved, as the command does it."""
         assessment = self.assess(*arguments, **options)  # type: ignore[arg-type]
         save(self.folder, assessment)
-        Journal(self.folder, SETUP).remove()
+        EvaluationJournal(self.folder, SETUP).remove()
         return assessment
 
 
@@ -155,7 +157,7 @@ class TestWithAModel:
         assert [result.verdict for result in assessment.results] == [None, "partly"]
         figure = assessment.figure("correctness")
         assert figure is not None and (figure.mean, figure.count) == (0.5, 1)
-        said = "Answers without a verdict, because the judge failed: 1 (q1). Too many requests."
+        said = "Answers without a verdict because the judge failed: 1 (q1). Too many requests."
         assert said in assessment.notes
 
     def test_what_is_not_answered_is_no_answer_without_a_call(self, place: Place) -> None:
@@ -182,7 +184,7 @@ class TestInterrupted:
 
     def test_a_line_that_was_cut_off_is_asked_again(self, place: Place) -> None:
         place.assess()
-        journal = Journal(place.folder, SETUP)
+        journal = EvaluationJournal(place.folder, SETUP)
         text = journal.path.read_text(encoding="utf-8")
         journal.path.write_text(text[: text.rindex("{") + 40], encoding="utf-8")
         assert [result.id for result in journal.done().values()] == ["q1", "q2"]

@@ -11,7 +11,7 @@ import yaml
 from lore.errors import ConfigurationError, ModelError
 from lore.evaluation.questions.question_file import read_question_file
 from lore.evaluation.questions.question_set import load_questions
-from lore.evaluation.questions.suggest import Suggestions, suggest, suggestions_yaml
+from lore.evaluation.questions.suggest import QuestionDrafts, drafts_yaml, suggest
 from lore.ingest.finish.visibility import hidden
 from lore.types import Document
 
@@ -41,7 +41,7 @@ class Kept:
             yield self._documents[id_]
 
 
-def drafted(*replies: object, documents: Sequence[Document] | None = None, **options: object) -> Suggestions:
+def drafted(*replies: object, documents: Sequence[Document] | None = None, **options: object) -> QuestionDrafts:
     chat = FakeChatModel(replies)
     store = Kept(documents or [make_document(f"p{n}", TEXT, title="Operations") for n in range(len(replies))])
     return suggest(store, "fake", chat, **({"count": 10} | options))  # type: ignore[arg-type]
@@ -163,7 +163,7 @@ class TestWithoutAModel:
 
 class TestFile:
     def test_drafts_are_a_question_file_that_no_command_takes_before_a_person_did(self, tmp_path: Path) -> None:
-        text = suggestions_yaml(drafted({"question": "Was heißt: „läuft“ im Zustand *grün*?", "quote": QUOTE}))
+        text = drafts_yaml(drafted({"question": "Was heißt: „läuft“ im Zustand *grün*?", "quote": QUOTE}))
         assert "delete `draft: true`" in text and "heißt" in text
         file = tmp_path / "drafts.yaml"
         file.write_text(text, encoding="utf-8")
@@ -178,11 +178,11 @@ class TestFile:
         documents = [make_document("a", TEXT, audiences=("board",))]
         found = drafted({"question": QUESTION, "quote": QUOTE}, documents=documents)
         file = tmp_path / "drafts.yaml"
-        file.write_text(suggestions_yaml(found), encoding="utf-8")
+        file.write_text(drafts_yaml(found), encoding="utf-8")
         (item,) = read_question_file(file)
         assert item.audiences == ("board",)
 
     def test_a_hostile_question_stays_a_text(self) -> None:
         hostile = "How is `x: !!python/object:os.system {a: b}` - # read by the loader?"
-        text = suggestions_yaml(drafted({"question": hostile, "quote": QUOTE}))
+        text = drafts_yaml(drafted({"question": hostile, "quote": QUOTE}))
         assert yaml.safe_load(text)[0]["question"] == hostile

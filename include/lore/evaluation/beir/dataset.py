@@ -29,7 +29,7 @@ REMEDY = "A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A judged question: `relevance` maps ids of the corpus to grades, at least one of them above 0."""
+    """A judged query: `relevance` maps corpus ids to grades, at least one of them above 0."""
 
     id: str
     text: str
@@ -38,9 +38,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class BeirDataset:
-    """A benchmark: where its corpus is, and its judged queries in the order of the file.
+    """A benchmark: the place of its corpus, and its judged queries in file order.
 
-    `missing` counts the relevant pages that the corpus lacks: no search can find them, and they lower the figures.
+    `missing` counts relevant pages that the corpus lacks. No search can find them, so they lower the figures.
     """
 
     folder: Path
@@ -55,7 +55,7 @@ class BeirDataset:
 def load_beir(folder: Path, limit_queries: int | None = None) -> BeirDataset:
     """Read the queries that have a relevant document, the first `limit_queries` of them.
 
-    Of the corpus only the ids are read. Raises ConfigurationError, with file and line, for what does not fit.
+    Only the ids of the corpus are read. Raises ConfigurationError with file and line for invalid content.
     """
     _require(folder, "corpus.jsonl", *JUDGEMENTS)
     judged = load_queries(folder)[:limit_queries]
@@ -63,9 +63,9 @@ def load_beir(folder: Path, limit_queries: int | None = None) -> BeirDataset:
 
 
 def load_queries(folder: Path) -> tuple[Query, ...]:
-    """Read the queries that have a relevant document, in the order of the file; the corpus is not looked at.
+    """Read the queries that have a relevant document, in file order, without looking at the corpus.
 
-    Raises ConfigurationError, with file and line, for what does not fit, and when there is no such query.
+    Raises ConfigurationError with file and line for invalid content, and when no query is left.
     """
     _require(folder, *JUDGEMENTS)
     relevance = _read_qrels(folder / "qrels" / "test.tsv")
@@ -90,10 +90,10 @@ def load_queries(folder: Path) -> tuple[Query, ...]:
 
 @dataclass(frozen=True, slots=True)
 class BeirSource:
-    """The corpus as a source: every page is a document with the id "beir:" and the page's own.
+    """The corpus as a source: every page is a document with the id "beir:" plus the page's own.
 
-    A page is taken to be Markdown, which leaves its text as it is. With `by_path` the suffix of `metadata.path` says
-    what it is written in, so that it passes through the converter that such a file would pass through.
+    Pages are treated as Markdown, which leaves their text unchanged. With `by_path`, the suffix of `metadata.path`
+    names the format, so that the page passes through that format's converter.
     """
 
     folder: Path
@@ -101,7 +101,7 @@ class BeirSource:
     id: str = SOURCE_ID
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield the whole corpus, whatever the cursor. Raises ConfigurationError for a line that does not fit."""
+        """Yield the whole corpus, whatever the cursor. Raises ConfigurationError for an invalid line."""
         batch: list[Document] = []
         seen: set[str] = set()
         path = self.folder / "corpus.jsonl"
@@ -160,7 +160,7 @@ def _count_missing(folder: Path, queries: Sequence[Query]) -> int:
 
 
 def _format(path: str, text: str) -> str:
-    """The format of the text: what the path says, except where the text of a notebook was taken out of it already."""
+    """Return the format that the path names, unless it is a notebook whose text has already been extracted."""
     found = format_of(path) or "markdown"
     return "markdown" if found == "notebook" and not text.lstrip().startswith("{") else found
 

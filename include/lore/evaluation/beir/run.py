@@ -23,18 +23,18 @@ from lore.protocols import Embedder, Reranker, Splitter, Store
 from lore.settings import Settings
 from lore.wiring import make_embedder, make_reranker, make_splitter, open_store
 
-__all__ = ["Listener", "evaluate_beir", "run_beir"]
+__all__ = ["RunProgress", "evaluate_beir", "run_beir"]
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
-    """Who wants to hear how far a run is."""
+class RunProgress:
+    """Callbacks for the progress of a run."""
 
     index: Callable[[Progress], None] | None = None
     queries: Callable[[Stage, int, int], None] | None = None
 
 
-SILENT = Listener()
+SILENT = RunProgress()
 
 
 def run_beir(
@@ -45,13 +45,12 @@ def run_beir(
     limit_queries: int | None = None,
     by_path: bool = False,
     index_dir: Path | None = None,
-    listener: Listener = SILENT,
+    listener: RunProgress = SILENT,
 ) -> Evaluation:
     """Evaluate with the embedder, reranker and limits of the settings.
 
-    The index is an embedded one, whatever store is set. It is built in a temporary folder and thrown away, or kept in
-    `index_dir`, where the next run finds it and embeds only what changed. Raises ConfigurationError for a folder that
-    is not in BEIR's layout.
+    The index is always an embedded one. It is built in a temporary folder and removed, or kept in `index_dir`, where
+    the next run embeds only what changed. Raises ConfigurationError for a folder that is not in BEIR's layout.
     """
     dataset = load_beir(folder, limit_queries)
     embedder = make_embedder(settings)
@@ -88,9 +87,9 @@ def evaluate_beir(
     by_path: bool = False,
     alpha: float = 0.5,
     retrieve_limit: int = 100,
-    listener: Listener = SILENT,
+    listener: RunProgress = SILENT,
 ) -> Evaluation:
-    """Sync the dataset's corpus into the store and score the stages; the store is the caller's to keep or drop."""
+    """Sync the dataset's corpus into the store and score the stages; the caller keeps or drops the store."""
     if reranker is None and list(stages) == ["rerank"]:
         raise ConfigurationError('The stage "rerank" needs a reranker.', remedy='Set LORE_RERANKER to "local".')
     sync = Sync(

@@ -1,4 +1,4 @@
-"""Answers for a comparison: through the query pipeline over each index, and by the model alone without any context."""
+"""Answers for a comparison: from the query pipeline over each index, and from the model alone without context."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LONGEST_ANSWER = 20_000
 
 
 class PlanOnce:
-    """A chat model that is asked for the plan of a question once, whatever the number of ways to search.
+    """A chat model that plans each question once, however many ways of searching follow.
 
-    So all ways search for the same wordings, and a plan is paid for once; answers are written each time.
+    All of them then search with the same wordings, and a plan is paid for once. Answers are written each time.
     """
 
     def __init__(self, chat_model: ChatModel) -> None:
@@ -38,7 +38,7 @@ class PlanOnce:
     def structured(
         self, messages: Sequence[Message], schema: type[Schema], *, on_usage: OnUsage | None = None
     ) -> Schema:
-        """See `ChatModel.structured`; a request that was answered before is not made again."""
+        """See `ChatModel.structured`; a repeated request gets the earlier reply."""
         key = (tuple(messages), schema)
         with self._lock:
             if key not in self._replies:
@@ -53,7 +53,7 @@ class PlanOnce:
 
 
 def answer_from(pipeline: Pipeline, question: LocatedQuestion) -> AnswerOutcome:
-    """The answer of the pipeline. Raises what `Pipeline.ask` does."""
+    """Return the pipeline's answer. Raises what `Pipeline.ask` raises."""
     started = perf_counter()
     answer = pipeline.ask(question.question.asked())
     written = [usage for usage in answer.trace.usage if usage.stage == "answer"]
@@ -72,7 +72,7 @@ def answer_from(pipeline: Pipeline, question: LocatedQuestion) -> AnswerOutcome:
 
 
 def answer_alone(chat_model: ChatModel, question: LocatedQuestion) -> AnswerOutcome:
-    """What the model says without any document; a model that fails has answered nothing."""
+    """Return the model's answer without any document; an answer is empty if the model fails."""
     started = perf_counter()
     prompt = read_prompt("lore.evaluation.prompts", "no_context")
     usage: list[Usage] = []
@@ -99,7 +99,7 @@ def answer_alone(chat_model: ChatModel, question: LocatedQuestion) -> AnswerOutc
 
 
 def figures_of(answers: Sequence[AnswerOutcome]) -> AnswerFigures | None:
-    """Means over answers; None for none."""
+    """Return the means over the answers, None if there are none."""
     if not answers:
         return None
     return AnswerFigures(

@@ -1,4 +1,4 @@
-"""The documents that strategies are compared on: files, folders, benchmarks and declared sources, read once."""
+"""The documents that strategies are compared on, read once: files, folders, benchmarks and declared sources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LARGEST_FILE = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Converted documents, and how many could not be read or converted."""
+    """Converted documents, and the number that could not be read or converted."""
 
     name: str
     documents: tuple[Document, ...]
@@ -35,10 +35,10 @@ class Corpus:
 
 
 def open_sources(names: Sequence[str], settings: Settings) -> list[Source]:
-    """What each name stands for: the id of a declared source, else a file, a folder, or a folder in BEIR's layout.
+    """Resolve each name: the id of a declared source, else a file, a folder, or a folder in BEIR's layout.
 
-    The documents of a file or folder have its name in front of their ids, as those of a source that is declared in a
-    file of that name. Raises ConfigurationError for a name that is none of these.
+    Documents of a file or folder get its name as the prefix of their ids, like those of a declared source of that name.
+    Raises ConfigurationError for any other name.
     """
     declared = load_declarations(settings.project.sources_dir).valid if settings.project.sources_dir.is_dir() else ()
     by_id = {declaration.id: declaration for declaration in declared}
@@ -65,7 +65,7 @@ def open_sources(names: Sequence[str], settings: Settings) -> list[Source]:
 def read_corpus(
     sources: Sequence[Source], redactor: Redactor, progress: Callable[[int], None] = lambda _: None
 ) -> Corpus:
-    """All documents of the sources, converted and redacted as a sync would. Raises SourceError."""
+    """Read all documents of the sources, converted and redacted as in a sync. Raises SourceError."""
     documents: dict[str, Document] = {}
     failed = 0
     preparer = Preparer(convert, redactor, MarkdownSplitter(LARGE_PASSAGE))

@@ -1,4 +1,4 @@
-"""One index for a comparison: built in a folder of its own from documents that were read already, and measured."""
+"""One index for a comparison: built in its own folder from documents already read, and measured."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from lore.wiring import open_store
 if TYPE_CHECKING:
     from lore.types import Matrix, Vector
 
-__all__ = ["Built", "Workshop", "total"]
+__all__ = ["BuiltIndex", "IndexBuilder", "total"]
 
 FINGERPRINT = "compared"
 Number = TypeVar("Number", int, float)
 
 LOCAL = "local:"
-"""Begins the name of embedders that run in this process and cost nothing."""
+"""Prefix of embedders that run in this process and cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """An index that can be searched, and what it took to build it."""
+class BuiltIndex:
+    """A searchable index with the figures of its build."""
 
     store: Store
     figures: IndexBuild
 
 
-class Workshop:
-    """Builds indexes side by side in a folder. `summaries` makes a summarizer that tells what its calls took."""
+class IndexBuilder:
+    """Builds indexes side by side in a folder. `summaries` makes a summarizer that reports what its calls took."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class Workshop:
 
     def build(
         self, plan: IndexPlan, documents: Sequence[Document], progress: Callable[[int, int], None] = lambda *_: None
-    ) -> Built:
-        """Split, summarize, embed and store all documents. Raises as a sync does when a model or the store fails."""
+    ) -> BuiltIndex:
+        """Split, summarize, embed and store all documents. Raises the errors of models and store, as a sync does."""
         started = perf_counter()
         usage: list[Usage] = []
         summarizer = None if plan.strategy == "basic" else self._summaries(usage.append)
@@ -103,7 +103,7 @@ class Workshop:
             embedding_seconds=embedder.seconds,
             seconds=perf_counter() - started,
         )
-        return Built(store, figures)
+        return BuiltIndex(store, figures)
 
     def _splitter(self, plan: IndexPlan, summarizer: Summarizer | None) -> Splitter:
         if plan.strategy == "basic" or summarizer is None:
@@ -117,7 +117,7 @@ class Workshop:
 
 
 class _Measured:
-    """An embedder that counts what it embeds, and the time it takes."""
+    """An embedder that counts its texts and its time."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -139,6 +139,6 @@ class _Measured:
 
 
 def total(values: Sequence[Number | None]) -> Number | None:
-    """The sum; None where one of the values is not known."""
+    """Return the sum, or None if any value is unknown."""
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None

@@ -1,4 +1,4 @@
-"""The questions of a comparison, searched for and answered in every way over every index."""
+"""The questions of a comparison, searched and answered in every way over every index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TypeAlias
 
 from lore.evaluation.compare.answers import answer_alone, answer_from, figures_of
-from lore.evaluation.compare.index import Built
+from lore.evaluation.compare.index import BuiltIndex
 from lore.evaluation.compare.results import AnswerOutcome, PairScore, Retrieval, SearchOutcome
 from lore.evaluation.metrics.bootstrap import paired_bootstrap
 from lore.evaluation.metrics.page_scores import score_pages
@@ -21,10 +21,10 @@ from lore.query.answer.tokens import estimate_tokens
 from lore.query.pipeline import Deadlines, Pipeline
 from lore.settings import Settings
 
-__all__ = ["Listener", "Parts", "Run"]
+__all__ = ["ComparisonParts", "ComparisonRun", "ProgressListener"]
 
-Listener: TypeAlias = Callable[[str, int, int | None], None]
-"""Is told what is being done, how much of it is done, and of how much (None: not known)."""
+ProgressListener: TypeAlias = Callable[[str, int, int | None], None]
+"""Called with the current activity, the number done, and the total (None if unknown)."""
 
 STAGE_OF: Mapping[Retrieval, Stage] = {
     "keyword": "keyword",
@@ -35,8 +35,8 @@ STAGE_OF: Mapping[Retrieval, Stage] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What searches and answers."""
+class ComparisonParts:
+    """The parts that search and answer."""
 
     settings: Settings
     embedder: Embedder
@@ -45,18 +45,18 @@ class Parts:
 
 
 @dataclass
-class Run:
-    """Asks every question in every way, and remembers what came of it."""
+class ComparisonRun:
+    """Asks every question in every way and collects the outcomes."""
 
-    parts: Parts
+    parts: ComparisonParts
     located: LocatedSet
     answers: int
-    listener: Listener
+    listener: ProgressListener
     scores: list[PairScore] = field(default_factory=list)
     searches: dict[str, dict[str, SearchOutcome]] = field(default_factory=dict)
     answered: dict[str, dict[str, AnswerOutcome]] = field(default_factory=dict)
 
-    def all(self, built: Mapping[str, Built], retrievals: Sequence[Retrieval]) -> None:
+    def all(self, built: Mapping[str, BuiltIndex], retrievals: Sequence[Retrieval]) -> None:
         if "none" in retrievals and self.parts.chat_model is not None:
             pair = PairScore("", "none")
             self._answer_alone(pair, self.parts.chat_model)
@@ -71,7 +71,7 @@ class Run:
                 self.scores.append(self._with_answers(pair))
                 first = first or pair.name
 
-    def _search(self, name: str, index: Built, retrieval: Retrieval, first: str | None) -> PairScore:
+    def _search(self, name: str, index: BuiltIndex, retrieval: Retrieval, first: str | None) -> PairScore:
         settings, pair = self.parts.settings, PairScore(name, retrieval)
         search = stage_search(
             STAGE_OF[retrieval], index.store, self.parts.embedder, self.parts.reranker, alpha=settings.query.alpha
@@ -80,7 +80,7 @@ class Run:
         search(self.located.questions[0].question.asked(), settings.query.retrieve_limit)
         found = {
             question.question.id: _outcome(search, question, settings)
-            for question in self._told(f"searching {pair.name}", self.located.questions)
+            for question in self._reporting(f"searching {pair.name}", self.located.questions)
         }
         self.searches[pair.name] = found
         scored = _scored(pair, list(found.values()))
@@ -89,7 +89,7 @@ class Run:
         before = self.searches[first]
         return _compared(scored, [found[id_].ndcg - before[id_].ndcg for id_ in found])
 
-    def _answer(self, pair: PairScore, index: Built) -> None:
+    def _answer(self, pair: PairScore, index: BuiltIndex) -> None:
         alphas = {"keyword": 0.0, "vector": 1.0}
         settings = self.parts.settings
         pipeline = Pipeline(
@@ -111,20 +111,20 @@ class Run:
         chosen = self.located.questions[: self.answers]
         self.answered[pair.name] = {
             question.question.id: answer_from(pipeline, question)
-            for question in self._told(f"answering {pair.name}", chosen)
+            for question in self._reporting(f"answering {pair.name}", chosen)
         }
 
     def _answer_alone(self, pair: PairScore, chat_model: ChatModel) -> None:
         chosen = self.located.questions[: self.answers]
         self.answered[pair.name] = {
             question.question.id: answer_alone(chat_model, question)
-            for question in self._told("answering without context", chosen)
+            for question in self._reporting("answering without context", chosen)
         }
 
     def _with_answers(self, pair: PairScore) -> PairScore:
         return replace(pair, answers=figures_of(list(self.answered[pair.name].values())))
 
-    def _told(self, what: str, questions: Sequence[LocatedQuestion]) -> Iterator[LocatedQuestion]:
+    def _reporting(self, what: str, questions: Sequence[LocatedQuestion]) -> Iterator[LocatedQuestion]:
         for done, question in enumerate(questions):
             self.listener(what, done, len(questions))
             yield question

@@ -1,4 +1,4 @@
-"""A comparison as a page: what each index took, how each way to search did, plots, and every question."""
+"""A comparison as a page: the cost of each index, the figures of each way to search, plots, and every question."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN = "–"
 
 
 def comparison_page(comparison: Comparison) -> str:
-    """The whole page as HTML that needs nothing else."""
+    """Return the whole page as self-contained HTML."""
     lead = (
         f"{comparison.documents:,} documents, {comparison.questions:,} questions of {comparison.question_set}; "
         f"embedder {comparison.embedder}, reranker {comparison.reranker}, "
@@ -34,7 +34,7 @@ def comparison_page(comparison: Comparison) -> str:
 
 
 def index_row(index: IndexBuild) -> list[str]:
-    """The cells below `INDEX_HEADINGS`."""
+    """Return the cells below `INDEX_HEADINGS`."""
     return [
         index.name,
         f"{index.vectors:,}",
@@ -50,7 +50,7 @@ def index_row(index: IndexBuild) -> list[str]:
 
 
 def pair_row(pair: PairScore) -> list[str]:
-    """The cells below `PAIR_HEADINGS`."""
+    """Return the cells below `PAIR_HEADINGS`."""
     return [
         pair.retrieval,
         pair.index or UNKNOWN,
@@ -64,7 +64,7 @@ def pair_row(pair: PairScore) -> list[str]:
 
 
 def difference(pair: PairScore) -> str:
-    """The difference to the first index with its bounds, "" for the first."""
+    """Return the difference to the first index with its bounds, "" for the first."""
     if pair.difference is None:
         return ""
     mean, lower, upper = (f"{round(value or 0.0, 3) + 0.0:+.3f}" for value in (pair.difference, pair.lower, pair.upper))
@@ -81,7 +81,7 @@ def _body(comparison: Comparison) -> Iterator[str]:
         paragraph(
             "Means over the questions. The difference is that of nDCG@10 to the first index searched the same way, "
             "with its one-sided 95 % bounds: with zero between them, these questions do not tell which is better. "
-            "Of twenty such bounds one misses by chance. "
+            "One bound in twenty misses by chance. "
             "Context tokens are an estimate of the passages that an answer is written from.",
             soft=True,
         ),
@@ -128,7 +128,7 @@ def _in_short(comparison: Comparison, pairs: Sequence[PairScore]) -> Iterator[st
             names = ", ".join(f"{pair.index} ({pair.retrieval})" for pair in found)
             yield f"Beyond chance {word} than {first} searched the same way: {names}."
     if len(comparison.indexes) > 1 and not better and not worse:
-        yield f"None of the others differs from {first} beyond chance with these {comparison.questions} questions."
+        yield f"With these {comparison.questions} questions, no other differs from {first} beyond chance."
 
 
 def _caveats(comparison: Comparison) -> Iterator[str]:
@@ -186,7 +186,7 @@ def _figure(svg: str) -> str:
 
 
 def _best(pairs: Sequence[PairScore]) -> list[tuple[int, int]]:
-    """The cells of the best nDCG@10 of each way to search."""
+    """Return the cells of the best nDCG@10 of each way to search."""
     best = {
         retrieval: max(pair.ndcg_at_10 or 0.0 for pair in pairs if pair.retrieval == retrieval)
         for retrieval in dict.fromkeys(pair.retrieval for pair in pairs)

@@ -1,4 +1,4 @@
-"""What a comparison of strategies found: how each index was built, and how each way to search it did."""
+"""Results of a comparison of strategies: how each index was built, and how each way to search it did."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SMALLEST, LARGEST = 200, 100_000
 
 @dataclass(frozen=True, slots=True)
 class IndexPlan:
-    """An index to be built: the strategy, and the characters of a passage (None: what the strategy takes)."""
+    """An index to build: the strategy, and the characters of a passage (None: the strategy's default)."""
 
     strategy: Strategy
     characters: int | None = None
@@ -42,7 +42,7 @@ class IndexPlan:
 
     @staticmethod
     def parse(text: str) -> IndexPlan:
-        """From "STRATEGY" or "STRATEGY:CHARACTERS". Raises ConfigurationError."""
+        """Parse "STRATEGY" or "STRATEGY:CHARACTERS". Raises ConfigurationError."""
         name, _, characters = text.partition(":")
         strategy = next((strategy for strategy in STRATEGIES if strategy == name), None)
         if strategy is None:
@@ -59,11 +59,11 @@ class IndexPlan:
 
 @dataclass(frozen=True, slots=True)
 class IndexBuild:
-    """What building one index took.
+    """The cost of building one index.
 
-    `embedded_tokens` are estimated from characters. `summary_calls` of the `summaries` were made in this run, the
-    others were kept from before; their tokens are the model's own figures (None where it gave none). `cost` is in US
-    dollars, None where a price is not known.
+    `embedded_tokens` are estimated from characters. This run made `summary_calls` of the `summaries`; the others came
+    from the cache. Their tokens are the model's own figures, None if it gave none. `cost` is in US dollars, None if a
+    price is unknown.
     """
 
     name: str
@@ -85,10 +85,10 @@ class IndexBuild:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFigures:
-    """Means over the questions that were answered. `cites_page` is the share of answers that cite a judged page,
-    `mentions` the share of the words that a correct answer holds (None where no question has such).
+    """Means over the answered questions. `cites_page` is the share of answers that cite a judged page, `mentions` the
+    share of the expected words that they contain (None if no question names any).
 
-    `input_tokens` and `output_tokens` are those of the call that writes the answer, by the model's own figures.
+    `input_tokens` and `output_tokens` are the model's own figures for the call that writes the answer.
     """
 
     questions: int
@@ -105,10 +105,10 @@ class AnswerFigures:
 class PairScore:
     """One way to search one index: means over the questions.
 
-    `recall_at_10` and the others are about pages. `context_tokens` is the estimated size of the passages that an answer
-    is written from; seconds are of the search alone. `difference` is that of nDCG@10 to the first index searched the
-    same way, `lower` and `upper` its one-sided bounds at 95 % each (None for the first itself). All are None for
-    "none".
+    `recall_at_10` and the other rank metrics are about pages. `context_tokens` is the estimated size of the passages
+    that the answer is written from; seconds are those of the search alone. `difference` is that of nDCG@10 to the first
+    index searched the same way, `lower` and `upper` its one-sided bounds at 95 % each (None for the first). All are
+    None for "none".
     """
 
     index: str
@@ -143,7 +143,7 @@ class SearchOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """One question answered one way; `seconds` of the whole answer."""
+    """One question answered one way; `seconds` is the time of the whole answer."""
 
     text: str
     found: bool
@@ -158,7 +158,7 @@ class AnswerOutcome:
 
 @dataclass(frozen=True, slots=True)
 class QuestionOutcome:
-    """One question: what each way to search found, and what was answered, by the names of the ways."""
+    """One question: the search and answer outcomes by the names of the ways."""
 
     id: str
     question: str
@@ -169,7 +169,7 @@ class QuestionOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The whole of a comparison, and the settings that it holds for."""
+    """A whole comparison, with the settings that it holds for."""
 
     corpus: str
     question_set: str
@@ -190,5 +190,5 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON values."""
+        """Return the comparison as JSON values."""
         return asdict(self)

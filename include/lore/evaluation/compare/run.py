@@ -1,8 +1,8 @@
 """Strategies side by side: the same documents indexed in several ways, the same questions searched in several ways.
 
-Every index is an embedded one in a temporary folder, whatever store is set. Judgements are about pages, so a page
-ranks where its best passage does. Differences between indexes are given with bounds (a paired bootstrap over
-questions), since few questions show little.
+Every index is an embedded one in a temporary folder, whatever store is set. Judgements are about pages, so a page ranks
+where its best passage does. Differences between indexes come with bounds (a paired bootstrap over questions), since few
+questions show little.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from lore.errors import ConfigurationError
 from lore.evaluation.compare.answers import PlanOnce
 from lore.evaluation.compare.corpus import Corpus, open_sources, read_corpus
-from lore.evaluation.compare.index import Built, Workshop
-from lore.evaluation.compare.questions import Listener, Parts, Run
+from lore.evaluation.compare.index import BuiltIndex, IndexBuilder
+from lore.evaluation.compare.questions import ComparisonParts, ComparisonRun, ProgressListener
 from lore.evaluation.compare.results import (
     RETRIEVALS,
     STRATEGIES,
@@ -37,7 +37,7 @@ from lore.wiring.strategies import EXTRACTIVE, make_summarizer
 __all__ = ["compare"]
 
 ANSWERED = 10
-"""Questions that are answered in each way: answers of a language model cost time and money."""
+"""Number of questions answered in each way: a language model's answers cost time and money."""
 
 
 def compare(
@@ -49,13 +49,13 @@ def compare(
     retrievals: Sequence[Retrieval] = RETRIEVALS,
     limit_questions: int | None = None,
     answers: int = ANSWERED,
-    listener: Listener = lambda *_: None,
+    listener: ProgressListener = lambda *_: None,
 ) -> Comparison:
-    """Build an index for each plan and search it in each way; `answers` questions are answered as well.
+    """Build an index for each plan and search it in each way; answer the first `answers` questions as well.
 
-    Without a chat model answers quote passages, and "none" is left out. Without a summary model either, extractive
-    summaries stand in. Both are said in the notes. Raises ConfigurationError for a corpus or questions that cannot be
-    used, SourceError, ModelError and StoreError.
+    Without a chat model, answers quote passages and "none" is left out. Without a summary model either, extractive
+    summaries take its place. The notes say both. Raises ConfigurationError for an unusable corpus or question set,
+    SourceError, ModelError and StoreError.
     """
     questions = load_questions(question_file)
     if limit_questions is not None:
@@ -63,7 +63,7 @@ def compare(
     embedder = make_embedder(settings)
     chat_model = make_chat_model(settings)
     planner = PlanOnce(chat_model) if chat_model else None
-    parts = Parts(settings, embedder, make_reranker(settings, embedder), planner)
+    parts = ComparisonParts(settings, embedder, make_reranker(settings, embedder), planner)
     retrievals, notes = _possible(retrievals, parts)
     corpus = read_corpus(
         open_sources(names, settings), Redactor(settings.ingest.redact), lambda done: listener("reading", done, None)
@@ -71,9 +71,9 @@ def compare(
     located = locate(questions, corpus.documents, minimum=1)
     summary_model = settings.models.summary_model or settings.models.chat_model or EXTRACTIVE
     if summary_model == EXTRACTIVE and any(plan.strategy != "basic" for plan in plans):
-        notes = (*notes, "No language model writes summaries: they are sentences of the passages themselves.")
+        notes = (*notes, "No language model is set for summaries, so they are sentences of the passages.")
     with TemporaryDirectory(prefix="lore-compare-") as temporary:
-        workshop = Workshop(
+        builder = IndexBuilder(
             Path(temporary),
             settings,
             embedder,
@@ -81,21 +81,21 @@ def compare(
             make_prices(settings),
         )
         built = {
-            plan.name: workshop.build(plan, corpus.documents, _told(listener, f"building {plan.name}"))
+            plan.name: builder.build(plan, corpus.documents, _stage_listener(listener, f"building {plan.name}"))
             for plan in plans
         }
-        run = Run(parts, located, answers, listener)
+        run = ComparisonRun(parts, located, answers, listener)
         run.all(built, retrievals)
     return _comparison(corpus, questions, located, parts, built, run, notes)
 
 
-def _possible(retrievals: Sequence[Retrieval], parts: Parts) -> tuple[list[Retrieval], tuple[str, ...]]:
-    """The ways to search that there are models for, and why others are left out."""
+def _possible(retrievals: Sequence[Retrieval], parts: ComparisonParts) -> tuple[list[Retrieval], tuple[str, ...]]:
+    """Return the ways to search that the configured models allow, and the reasons for leaving out the others."""
     left_out: dict[Retrieval, str] = {}
     if parts.chat_model is None:
-        left_out["none"] = "Answers without any context need a language model, and none is set."
+        left_out["none"] = "Answers without context need a language model, and none is set."
     if parts.reranker is None:
-        left_out["hybrid+rerank"] = "Reranking is left out, because LORE_RERANKER is none."
+        left_out["hybrid+rerank"] = "Reranking is left out, because LORE_RERANKER=none."
     possible = [retrieval for retrieval in retrievals if retrieval not in left_out]
     notes = tuple(left_out[retrieval] for retrieval in retrievals if retrieval in left_out)
     if not possible:
@@ -107,9 +107,9 @@ def _comparison(
     corpus: Corpus,
     questions: QuestionSet,
     located: LocatedSet,
-    parts: Parts,
-    built: Mapping[str, Built],
-    run: Run,
+    parts: ComparisonParts,
+    built: Mapping[str, BuiltIndex],
+    run: ComparisonRun,
     notes: Sequence[str],
 ) -> Comparison:
     settings, named = parts.settings, [pair.name for pair in run.scores]
@@ -146,5 +146,5 @@ def _comparison(
     )
 
 
-def _told(listener: Listener, what: str) -> Callable[[int, int], None]:
+def _stage_listener(listener: ProgressListener, what: str) -> Callable[[int, int], None]:
     return lambda done, total: listener(what, done, total)

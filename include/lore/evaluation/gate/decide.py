@@ -1,30 +1,30 @@
-"""Whether a candidate version of the index may take the place of the live one.
+"""The decision on promotion: may a candidate version of the index replace the live one?
 
-Both versions are asked the same questions, and each question is scored on both by nDCG@10 on whole pages. What is
-decided on is the mean of the differences, candidate − live, with its one-sided 95 % bounds from a paired bootstrap:
+Both versions are asked the same questions, and each question is scored on both by nDCG@10 on whole pages. The decision
+rests on the mean of the differences, candidate − live, with its one-sided 95 % bounds from a paired bootstrap:
 
     refused     upper bound < −margin     the candidate is shown to be worse than the margin allows
     accepted    lower bound ≥ −margin     it is shown not to be, and the questions could have shown it (below)
     undecided   otherwise                 these questions cannot tell
 
-Acceptance is a test of non-inferiority. A rule that only refuses what is shown to be worse would let a bad candidate
-pass whenever there are too few questions to show anything, and a bare comparison of means would refuse harmless ones by
-chance. Each of the two statements is wrong in about one of twenty cases where it is hardest, with a true difference at
-the margin. What lies between is not promoted, but it is not called worse either: a person looks at the questions.
+Acceptance is a test of non-inferiority. A rule that refuses only what is shown to be worse would let a bad candidate
+pass whenever there are too few questions to show anything. A bare comparison of means would refuse harmless candidates
+by chance. Each of the two statements is wrong in about one of twenty cases where it is hardest, with a true difference
+at the margin. An undecided candidate is not promoted, nor called worse: a person looks at the questions.
 
-A bootstrap knows only the differences that it was given. A damage that takes the page of one question in ten away goes
-unseen by ten questions in a third of all cases, and a bootstrap of ten zeros is sure of zero. So acceptance asks for
-one of three things more:
+A bootstrap knows only the differences that it was given. Damage that removes the page of one question in ten goes
+unseen by ten questions in a third of all cases, and a bootstrap of ten zeros is certain of zero. So acceptance also
+requires one of three things:
 
-- There are enough questions: when a share margin / (live nDCG) of all questions lost its pages, which is a loss of just
-  the margin, at least one of those asked would show it with the same confidence (the rule of three: Hanley and
+- There are enough questions. If a share margin / (live nDCG) of all questions lost its pages, which costs just the
+  margin, at least one question asked would show it with the same confidence (the rule of three: Hanley and
   Lippman-Hand, JAMA 249(13), 1983).
-- The first ten pages hardly changed: of those that the live version gives, the candidate's first ten lack a share no
-  greater than the margin. That is ten pages a question to judge by instead of one, and it lets an identical candidate
-  pass with a small question set.
+- The first ten pages hardly changed: the candidate's first ten lack no greater share of the live version's than the
+  margin. That is ten pages a question to judge by instead of one, and lets an identical candidate pass with a small
+  question set.
 - The candidate is shown to be better (lower bound > 0), which makes up for a loss of the margin that went unseen.
 
-docs/gate.md has the error rates that were measured.
+docs/gate.md has the measured error rates.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Side: TypeAlias = Literal["live", "candidate"]
 SIDES: tuple[Side, Side] = ("live", "candidate")
 MOST_NEEDED = 10_000
 ROUNDING = 1e-12
-"""Means that are equal on paper may differ by this much in a computer."""
+"""Largest floating-point difference between means that are equal."""
 
 
 def judge(
@@ -65,14 +65,13 @@ def judge(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verdict:
-    """Ask every question of both versions and decide; `progress` is told the questions done, of how many.
+    """Ask both versions every question and decide; `progress` gets the number of questions done and the total.
 
-    `margin` is the loss of mean nDCG@10, from 0 to 1, that is put up with. Equal hits on both sides give a difference
-    of exactly 0. Raises what a search raises, with the side and the question in its message: a search that fails is
-    never a score of 0.
+    `margin` is the tolerated loss of mean nDCG@10, from 0 to 1. Equal hits on both sides give a difference of exactly
+    0. Raises what a search raises, naming the side and the question: a failed search is never a score of 0.
     """
     if not 0 <= margin < 1:
-        raise ConfigurationError(f"The gate's margin is {margin}.", remedy="Give a loss of nDCG@10 from 0 to below 1.")
+        raise ConfigurationError(f"The gate's margin is {margin}.", remedy="Set one from 0 to below 1.")
     if len(questions.questions) < 2:
         raise ConfigurationError(f"{questions.name}: one question cannot decide.", remedy="Add questions.")
     searches: dict[Side, Search] = {"live": live, "candidate": candidate}
@@ -120,8 +119,8 @@ def _decide(bounds: Bounds, margin: float, *, shown: bool) -> Decision:
 
 
 def _enough(margin: float, live: float, confidence: float) -> int:
-    """How many questions would show, at least by one of them, that a share of all questions lost its pages, where that
-    share is as large as costs the margin.
+    """Return how many questions would reveal, at least by one of them, that the largest tolerable share of all
+    questions lost its pages.
     """
     if margin >= live:
         return 1
@@ -131,7 +130,7 @@ def _enough(margin: float, live: float, confidence: float) -> int:
 
 
 def _needed(bounds: Bounds, margin: float, confidence: float, asked: int) -> int:
-    """How many questions would bring a bound to the margin, were mean and deviation to stay what they are."""
+    """Return how many questions would bring a bound to the margin if mean and deviation stayed the same."""
     if bounds.lower >= -margin:
         return asked
     distance = abs(bounds.mean + margin)
@@ -143,7 +142,7 @@ def _needed(bounds: Bounds, margin: float, confidence: float, asked: int) -> int
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """One question on one side."""
+    """The result of one question on one side."""
 
     pages: PageScores
     seconds: float
@@ -157,7 +156,7 @@ def _ask(side: Side, search: Search, question: LocatedQuestion, limit: int) -> _
         raise
     except LoreError as error:
         raise LoreError(
-            f"The {side} version could not be asked {question.question.text[:200]!r}: {error.message}",
+            f"The {side} version couldn't be asked {question.question.text[:200]!r}: {error.message}",
             remedy=error.remedy,
             retryable=error.retryable,
         ) from error

@@ -1,7 +1,7 @@
-"""A verdict in words: lines for a terminal or a log, and Markdown for the page on which a person approves.
+"""A verdict in words: lines for a terminal or a log, and Markdown for the approval page.
 
-Questions and pages are a team's text, and pages may come from what others wrote. In lines they lose what steers a
-terminal; in Markdown they are code spans, in which nothing is a link, markup or HTML.
+Questions and pages are outside text. In lines they lose the characters that control a terminal; in Markdown they are
+code spans, in which nothing is a link, markup or HTML.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COUNTS = (("pages found", "pages_retrieved", ".0f"), ("ms p50", "ms_p50", ".1f")
 
 
 def headline(verdict: Verdict) -> str:
-    """The decision in a sentence or two."""
+    """Return the decision in a sentence or two."""
     margin = f"{verdict.margin:g} nDCG@10"
     match verdict.decision:
         case "accepted":
@@ -29,17 +29,15 @@ def headline(verdict: Verdict) -> str:
         case "refused":
             return f"Refused: the candidate is worse than the live version by more than {margin}."
     if verdict.questions_needed is None:
-        more = (
-            "No question set of a size that people write would tell; look at the questions below, or widen the margin."
-        )
+        more = "No realistic number of questions would decide; look at the questions below, or widen the margin."
     else:
-        more = f"About {verdict.questions_needed:,} would be needed, if the rest is like these."
+        more = f"About {verdict.questions_needed:,} would be needed, if the others are like these."
     asked = _questions(len(verdict.outcomes))
     return f"Undecided: {asked} cannot tell whether the candidate is worse by more than {margin}. {more}"
 
 
 def report_lines(verdict: Verdict, *, shown: int = MOST_SHOWN) -> list[str]:
-    """Plain text: the decision, the figures of both sides, and the `shown` questions that lost and gained most."""
+    """Return plain text: the decision, both sides' figures, and the `shown` questions that lost and gained most."""
     lines = [headline(verdict), _difference(verdict), _pages_kept(verdict), ""]
     lines += [f"{name:<12}{live:>10}{candidate:>11}" for name, live, candidate in _table(verdict)]
     for title, outcomes in (("Worse", verdict.worse), ("Better", verdict.better)):
@@ -56,7 +54,7 @@ def report_lines(verdict: Verdict, *, shown: int = MOST_SHOWN) -> list[str]:
 
 
 def report_markdown(verdict: Verdict, *, shown: int = MOST_SHOWN) -> str:
-    """The same as Markdown, at most about 10,000 characters with `shown` at its default."""
+    """Return the same as Markdown, at most about 10,000 characters with the default `shown`."""
     blocks = [f"**{headline(verdict)}**", f"{_difference(verdict)} {_pages_kept(verdict)}"]
     head, *rows = ["| " + " | ".join(row) + " |" for row in _table(verdict)]
     blocks.append("\n".join([head, "| --- | ---: | ---: |", *rows]))
@@ -125,5 +123,5 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _code(text: str, limit: int) -> str:
-    """A code span: a backtick would end it, and a bar would end a table's cell."""
+    """Return a code span; backticks and bars, which would end it or its table cell, are replaced."""
     return f"`{_cut(text, limit).replace('`', 'ˋ') or '?'}`"

@@ -1,4 +1,4 @@
-"""What the gate found: the decision, the figures behind it, and what happened to each question."""
+"""Results of the gate: the decision, the figures behind it, and the outcome of each question."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Decision: TypeAlias = Literal["accepted", "undecided", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One side's means over the questions: nDCG@10 and MRR@10 on whole pages, the recall of all the pages that one
-    search finds, how many these are, and the median time of a search in milliseconds.
+    """One side's means over the questions: nDCG@10 and MRR@10 on whole pages, the recall of all pages that one search
+    finds, their number, and the median time of a search in milliseconds.
     """
 
     ndcg_at_10: float
@@ -29,8 +29,8 @@ class Figures:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One question on both sides. `live` and `candidate` are its nDCG@10; a rank is that of the first page that
-    answers, from 1, and None where the search finds none. `pages` are the expected ones as the question set has them.
-    `kept` is the share of the live version's first ten pages that are among the candidate's first ten.
+    answers, from 1, None if the search misses it. `pages` are the expected ones as the question set names them. `kept`
+    is the share of the live version's first ten pages among the candidate's first ten.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Outcome:
 
     @property
     def difference(self) -> float:
-        """Candidate minus live: below 0 the candidate is worse."""
+        """Candidate minus live: negative if the candidate is worse."""
         return self.candidate - self.live
 
 
@@ -62,9 +62,9 @@ class Verdict:
     """The gate's decision on a candidate.
 
     `difference` is the mean of candidate minus live nDCG@10; `lower` and `upper` are its one-sided bounds, each at
-    `confidence`. `gate` says how these decide. `kept` is the mean of the questions' `kept`. `questions_needed` is how
-    many questions in all would decide, if the undecided difference stayed what it is; None when it is decided, or no
-    set that people write would do.
+    `confidence`. `gate.decide` explains how these decide. `kept` is the mean of the questions' `kept`.
+    `questions_needed` is the number of questions that would decide if the undecided difference stayed the same; None if
+    it is decided, or no realistic set would do.
     """
 
     decision: Decision
@@ -85,21 +85,21 @@ class Verdict:
 
     @property
     def may_promote(self) -> bool:
-        """Whether the candidate may go live without a person's word."""
+        """True if the candidate may go live without approval."""
         return self.decision == "accepted"
 
     @property
     def worse(self) -> tuple[Outcome, ...]:
-        """The questions that lost, the largest loss first."""
+        """The questions that lost, largest loss first."""
         return tuple(sorted((o for o in self.outcomes if o.difference < 0), key=lambda o: o.difference))
 
     @property
     def better(self) -> tuple[Outcome, ...]:
-        """The questions that gained, the largest gain first."""
+        """The questions that gained, largest gain first."""
         return tuple(sorted((o for o in self.outcomes if o.difference > 0), key=lambda o: -o.difference))
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as JSON values; tuples are lists."""
+        """Return all fields as JSON values; tuples become lists."""
         values = asdict(self)
         for name in ("outcomes", "left_out"):
             values[name] = [{**item, "pages": list(item["pages"])} for item in values[name]]
@@ -107,5 +107,5 @@ class Verdict:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Verdict:
-        """The verdict that `to_json` gave. Raises ConfigurationError for anything else."""
+        """Rebuild a verdict from `to_json`. Raises ConfigurationError for anything else."""
         return read_back(cls, dict(values), called="verdict of the gate", remedy="Judge the candidate again.")

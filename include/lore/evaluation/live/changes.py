@@ -1,4 +1,4 @@
-"""What is otherwise than in an earlier evaluation: figures by paired differences, and question by question."""
+"""Changes since an earlier evaluation: figures by paired differences, and question by question."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pair = tuple[QuestionResult, QuestionResult]
 
 
 def changes_between(before: Assessment, setup: Setup, results: Sequence[QuestionResult]) -> Changes:
-    """The differences over the questions that both runs have. Verdicts by another judge, or prompt, are left out."""
+    """Return the differences over the questions of both runs. Verdicts by another judge or prompt are left out."""
     then = {result.key: result for result in before.results}
     pairs = [(then[result.key], result) for result in results if result.key in then]
     metrics = [
@@ -72,7 +72,7 @@ def _question(before: QuestionResult, now: QuestionResult, metrics: Sequence[Met
     size = 0.0
     for metric in metrics:
         if metric.name in ("answered", "abstention_precision", "abstention_recall"):
-            continue  # told once, as what it is
+            continue  # reported once, under its own name
         then, here = metric.of(before), metric.of(now)
         if then is None or here is None or abs(here - then) < SMALLEST:
             continue

@@ -1,8 +1,8 @@
-"""Means over the questions of an evaluation, with intervals that say how far other questions could move them.
+"""Means over the questions of an evaluation, with intervals for other questions of the kind.
 
-Shares of yes and no have Wilson's interval (Wilson, "Probable inference, the law of succession, and statistical
-inference", JASA 22, 1927; Brown, Cai and DasGupta, Statistical Science 16(2), 2001, for why), since a bootstrap of ten
-times yes is sure of yes. Other means have the percentiles of `bootstrap`, both bounds at 97.5 %.
+Yes-or-no shares have Wilson's interval (Wilson, "Probable inference, the law of succession, and statistical inference",
+JASA 22, 1927; Brown, Cai and DasGupta, Statistical Science 16(2), 2001, for why), since a bootstrap of ten times yes is
+certain of yes. Other means have the percentiles of `bootstrap`, both bounds at 97.5 %.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure from 0 to 1, the higher the better. `of` is its value for one question, None where it has none.
+    """A figure from 0 to 1, higher is better. `of` is its value for one question, None if it has none.
 
-    The differences of two runs are taken question by question, but for those of a metric that is not `paired`: which
-    questions it is about depends on the run.
+    Two runs are compared question by question, except by metrics that are not `paired`: the questions that those cover
+    depend on the run.
     """
 
     name: str
@@ -85,11 +85,11 @@ METRICS: Mapping[str, Metric] = {
         ),
     )
 }
-"""All metrics by name, in the order in which they are shown."""
+"""All metrics by name, in display order."""
 
 
 def figures_of(results: Sequence[QuestionResult]) -> tuple[Figure, ...]:
-    """The means of all metrics that some question has a value for; abstention needs an unanswerable one."""
+    """Return the means of all metrics that any question has a value for; abstention needs an unanswerable one."""
     figures: list[Figure] = []
     for metric in METRICS.values():
         if metric.name.startswith("abstention") and not any(result.unanswerable for result in results):
@@ -102,7 +102,9 @@ def figures_of(results: Sequence[QuestionResult]) -> tuple[Figure, ...]:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """The two-sided 95 % interval of the mean of values from 0 to 1; None for fewer than two, or equal ones."""
+    """Return the two-sided 95 % interval of the mean of values from 0 to 1; None for fewer than two values, or equal
+    ones.
+    """
     if len(values) < 2:
         return None, None
     if set(values) <= {0.0, 1.0}:
@@ -114,8 +116,8 @@ def interval(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]
 
 
 def timings_of(results: Sequence[QuestionResult]) -> tuple[Timing, ...]:
-    """Until the first piece of an answer, until its end, and of the search alone; of cold questions only where there is
-    no other.
+    """Return the seconds until the first piece of an answer, until its end, and of the search alone. Cold questions
+    count only if there are no others.
     """
     timed = [result for result in results if not result.cold] or results
     measured = {
@@ -127,7 +129,7 @@ def timings_of(results: Sequence[QuestionResult]) -> tuple[Timing, ...]:
 
 
 def costs_of(results: Sequence[QuestionResult]) -> Costs:
-    """The sums over all questions."""
+    """Return the sums over all questions."""
     return Costs(
         calls=sum(result.calls for result in results),
         input_tokens=total([result.input_tokens for result in results]),

@@ -1,10 +1,10 @@
-"""Where evaluations are kept: a folder for each, and a journal of one that was interrupted.
+"""The folder of evaluations: a folder for each, and a journal for an interrupted one.
 
     FOLDER/20261130-061500-questions/evaluation.json, evaluation.html
     FOLDER/unfinished/1f0c….jsonl
 
-A journal has a line for each question that is done. Its name is a hash of what is evaluated, so that a run goes on with
-what was done under the same models, settings and index, and with nothing else.
+A journal has a line for each finished question. Its name is a hash of the setup, so that a run resumes only what was
+done with the same models, settings and index.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from lore.evaluation.live.results import Assessment, QuestionResult, Setup
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["Journal", "check_folder", "last_run", "save"]
+__all__ = ["EvaluationJournal", "check_folder", "last_run", "save"]
 
 LOOKED_AT = 20
-"""How many earlier runs are looked at for the one to compare with."""
+"""Number of earlier runs considered for the comparison."""
 
 
-class Journal:
-    """What is done of an evaluation that may be interrupted at any time."""
+class EvaluationJournal:
+    """Results of an evaluation that may be interrupted at any time."""
 
     def __init__(self, folder: Path, setup: Setup) -> None:
         name = sha256(json.dumps(asdict(setup), sort_keys=True).encode()).hexdigest()[:16]
         self.path = folder / "unfinished" / f"{name}.jsonl"
 
     def done(self) -> dict[str, QuestionResult]:
-        """The results by the keys of their questions; a line that was cut off counts as not there."""
+        """Return the results by question key; a truncated line is ignored."""
         return {result.key: result for result in self._read()}
 
     def _read(self) -> Iterator[QuestionResult]:
@@ -57,20 +57,22 @@ class Journal:
                 continue
 
     def add(self, result: QuestionResult) -> None:
-        """Keep a result; it starts a line of its own, also behind one that was cut off."""
+        """Append a result on a line of its own, even after a truncated line."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write("\n" + json.dumps(asdict(result)) + "\n")
 
     def remove(self) -> None:
-        """The evaluation is saved, or begins anew."""
+        """Remove the journal, once the evaluation is saved or starts over."""
         self.path.unlink(missing_ok=True)
         with suppress(OSError):  # others may be unfinished
             self.path.parent.rmdir()
 
 
 def last_run(folder: Path, question_set: str, keys: Collection[str]) -> Assessment | None:
-    """The newest of the last runs of a question set that has the most of these questions; None where none has any."""
+    """Return the run among the last ones of a question set that shares most questions, the newest of equals; None if
+    none shares any.
+    """
     runs = sorted(folder.glob("*/evaluation.json"), key=lambda path: path.parent.name, reverse=True)
     best: Assessment | None = None
     most = looked_at = 0
@@ -88,14 +90,14 @@ def last_run(folder: Path, question_set: str, keys: Collection[str]) -> Assessme
 
 
 def check_folder(folder: Path) -> None:
-    """Raise ConfigurationError where evaluations cannot be saved, before anything is asked and paid for."""
+    """Raise ConfigurationError if evaluations can't be saved, before anything is asked and paid for."""
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"{folder} is not a folder.", remedy="Name another one.")
     folder.mkdir(parents=True, exist_ok=True)
 
 
 def save(folder: Path, assessment: Assessment) -> Path:
-    """Write an evaluation as JSON and as a page into a folder of its own, and return that."""
+    """Write an evaluation as JSON and as a page into a folder of its own, and return the folder."""
     place = _new_folder(folder, assessment.setup.question_set)
     page = assessment_page(assessment)
     (place / "evaluation.html").write_text(page, encoding="utf-8", errors="replace")
@@ -117,7 +119,7 @@ def _new_folder(folder: Path, question_set: str) -> Path:
 
 
 def _load(path: Path) -> Assessment | None:
-    """None for what another Lore saved, or something else did."""
+    """Load an evaluation; None if it comes from another version of Lore or is something else."""
     try:
         return Assessment.from_json(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, ConfigurationError):

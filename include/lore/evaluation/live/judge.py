@@ -1,13 +1,13 @@
-"""Whether an answer is correct, by a language model that compares it with a reference answer.
+"""The judge: a language model that compares an answer with a reference answer.
 
-The answer is written by a model from pages that others wrote, so it is data here as those pages are there. Three things
-keep one from winning by asking: it is handed over as a value of a JSON object, which no text in it can leave; the
-prompt says that text to the judge counts for nothing; and, since no prompt binds a model, sentences that speak to a
-grader or give orders to a model are taken out before it reads the answer. What is graded wrongly all the same is found
-by reading: the report has every verdict with its reason.
+The answer was written by a model from pages that others wrote, so it is data here, as those pages are there. Three
+things keep an answer from winning by asking. It is passed as a value of a JSON object, which no text in it can leave.
+The prompt says that text addressed to the judge counts for nothing. And, since no prompt binds a model, sentences that
+speak to a grader or give orders to a model are removed first. What is still graded wrongly is found by reading: the
+report has every verdict with its reason.
 
 Grading against a reference follows Zheng et al., "Judging LLM-as-a-judge with MT-Bench and Chatbot Arena", NeurIPS
-2023, section 3.4: a judge with a reference at hand is wrong far less often.
+2023, section 3.4: a judge with a reference at hand errs far less often.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _GRADING = re.compile(
 )
 
 
-class Reply(BaseModel):
-    """What the judge writes; the reason comes first, so that the verdict follows from it."""
+class JudgeReply(BaseModel):
+    """The judge's reply; the reason comes first, so that the verdict follows from it."""
 
     reason: str = Field(description="One sentence: what agrees with the reference and what differs.")
     verdict: Literal["correct", "partly", "wrong", "no answer"]
@@ -55,7 +55,7 @@ class Reply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict with its reason, or the failure for which there is none; `usage` is what the call took."""
+    """A verdict with its reason, or the failure that prevented one; `usage` is the cost of the call."""
 
     verdict: VerdictName | None
     reason: str = ""
@@ -64,7 +64,7 @@ class Judgement:
 
 
 def judge_prompt_version() -> str:
-    """The beginning of the sha256 of the judge's prompt: verdicts by another prompt are not compared."""
+    """Return the first characters of the sha256 of the judge's prompt: only verdicts by one prompt compare."""
     return sha256(_prompt().encode()).hexdigest()[:12]
 
 
@@ -79,12 +79,12 @@ class Judge:
         return self._chat_model.name
 
     def judge(self, question: str, reference: str, answer: str) -> Judgement:
-        """The verdict on an answer. A model that fails gives a Judgement without one, and never a ModelError."""
+        """Judge an answer. If the model fails, return a judgement without a verdict; never raise ModelError."""
         usage: list[Usage] = []
         asked = {"question": question, "reference": reference, "answer": _as_data(answer)}
         messages = [Message("system", _prompt()), Message("user", json.dumps(asked, ensure_ascii=False, indent=1))]
         try:
-            reply = self._chat_model.structured(messages, Reply, on_usage=usage.append)
+            reply = self._chat_model.structured(messages, JudgeReply, on_usage=usage.append)
         except ModelError as error:
             return Judgement(None, failure=str(error)[:LONGEST_REASON], usage=tuple(usage))
         reason = " ".join(reply.reason.split())[:LONGEST_REASON]
@@ -92,7 +92,7 @@ class Judge:
 
 
 def _as_data(answer: str) -> str:
-    """The answer without the sentences that speak to its judge."""
+    """Return the answer without the sentences that address its judge."""
     answer = answer[:LONGEST_ANSWER]
 
     def kept(sentence: re.Match[str]) -> str:

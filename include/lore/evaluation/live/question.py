@@ -1,4 +1,4 @@
-"""One question of an evaluation: searched for, answered as people get it answered, and judged."""
+"""One question of an evaluation: searched, answered as people get it answered, and judged."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from lore.query.events import Answered, Delta
 from lore.query.pipeline import Pipeline
 from lore.types import Answer, Check, Question
 
-__all__ = ["Asker", "question_key"]
+__all__ = ["QuestionRunner", "question_key"]
 
 
 def question_key(question: JudgedQuestion) -> str:
-    """What is asked and how it is judged, hashed: the same as long as a result may be compared."""
+    """Hash a question and how it is judged: results with the same key are comparable."""
     asked = [question.text, sorted(question.pages.items()), sorted(question.sources), sorted(question.audiences)]
     judged = [question.must_mention, question.reference, question.unanswerable]
     return sha256(json.dumps([asked, judged]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Asks questions. `search` is the one of the pipeline without its language model, and takes `limit` passages."""
+class QuestionRunner:
+    """Asks questions. `search` is the pipeline's without its language model, and returns `limit` passages."""
 
     pipeline: Pipeline
     search: Search
@@ -40,14 +40,14 @@ class Asker:
     limit: int
 
     def ask(self, located: LocatedQuestion) -> QuestionResult:
-        """Raises LoreError, naming the question, where the index cannot be searched: that is never a score of 0."""
+        """Ask a question. Raises LoreError, naming the question, if the search fails: that is never a score of 0."""
         try:
             return self._ask(located)
         except ConfigurationError:
             raise
         except LoreError as error:
             raise type(error)(
-                f"The question {located.question.text[:200]!r} could not be asked: {error.message}",
+                f"The question {located.question.text[:200]!r} couldn't be asked: {error.message}",
                 remedy=error.remedy,
                 retryable=error.retryable,
             ) from error
@@ -104,12 +104,12 @@ class Asker:
         if self.judge is None or not question.reference:
             return Judgement(None)
         if not answer.found:
-            return Judgement("no answer", "Lore said that it found nothing.")
+            return Judgement("no answer", "Lore answered that it found nothing.")
         return self.judge.judge(question.text, question.reference, answer.text)
 
 
 def _answered(pipeline: Pipeline, question: Question) -> tuple[Answer, float, float]:
-    """The answer, the seconds until its first piece, and until its end."""
+    """Return the answer, the seconds until its first piece, and until its end."""
     started = perf_counter()
     first: float | None = None
     answer: Answer | None = None
@@ -124,7 +124,7 @@ def _answered(pipeline: Pipeline, question: Question) -> tuple[Answer, float, fl
 
 
 def _pages(documents: Iterable[str], located: LocatedQuestion) -> list[str]:
-    """The pages that these documents are, each once."""
+    """Return the pages that these documents are, without repetition."""
     return list(dict.fromkeys(located.same_page.get(document, document) for document in documents))
 
 
@@ -133,6 +133,6 @@ def _share(of: Collection[str], among: Collection[str]) -> float:
 
 
 def _support(check: Check) -> float | None:
-    """None where nothing was stated, or all of it is quoted word for word."""
+    """Return the share of supported statements; None if nothing was stated, or everything is a verbatim quotation."""
     stated = check.cited + check.uncited
     return check.supported / stated if stated else None

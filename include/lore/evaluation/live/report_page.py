@@ -1,4 +1,4 @@
-"""An evaluation as a page, and as rows for a terminal: figures, what changed, times and costs, and every question."""
+"""An evaluation as a page, and as rows for a terminal: figures, changes, times, costs, and every question."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ TOLD_BY_STATE = ("answered", "correctness", "abstention_precision", "abstention_
 
 
 def assessment_page(assessment: Assessment) -> str:
-    """The whole page as HTML that needs nothing else."""
+    """Return the whole page as self-contained HTML."""
     made_at = assessment.made_at[:16].replace("T", " ")
     lead = f"{_counted(len(assessment.results), 'question')}; {setup_sentence(assessment)}; {made_at} UTC."
     return page(f"Evaluation by {assessment.setup.question_set}", lead, list(_body(assessment)))
 
 
 def setup_sentence(assessment: Assessment) -> str:
-    """What was evaluated, in a line."""
+    """Return the evaluated setup in a line."""
     setup = assessment.setup
     return (
         f"version {setup.version or UNKNOWN} of the index, embedder {setup.embedder}, reranker {setup.reranker}, "
@@ -53,48 +53,48 @@ def setup_sentence(assessment: Assessment) -> str:
 
 
 def headline(assessment: Assessment) -> str:
-    """What to know first: how much is right, and whether that is more or less than before."""
-    told = [
+    """Return the main figures, and the number of questions that got better and worse."""
+    parts = [
         f"{METRICS[name].title} {figure.mean:.2f}"
         for name in ("ndcg_at_10", "citation_recall", "support", "correctness", "abstention_recall")
         if (figure := assessment.figure(name)) is not None
     ]
     changes = assessment.changes
     if changes is None:
-        return f"{', '.join(told)}. There is no earlier run to compare with."
+        return f"{', '.join(parts)}. There is no earlier run to compare with."
     return (
-        f"{', '.join(told)}. Since {changes.before_at[:16].replace('T', ' ')} UTC, of "
+        f"{', '.join(parts)}. Since {changes.before_at[:16].replace('T', ' ')} UTC, of "
         f"{_counted(changes.common, 'question')} in both runs {len(changes.better):,} went better and "
         f"{len(changes.worse):,} worse."
     )
 
 
 def figure_rows(assessment: Assessment) -> list[list[str]]:
-    """The cells below `FIGURE_HEADINGS`."""
+    """Return the cells below `FIGURE_HEADINGS`."""
     changes = {change.name: change for change in assessment.changes.figures} if assessment.changes else {}
     return [_figure_row(figure, changes.get(figure.name)) for figure in assessment.figures]
 
 
 def timing_row(timing: Timing) -> list[str]:
-    """The cells below `TIMING_HEADINGS`."""
+    """Return the cells below `TIMING_HEADINGS`."""
     return [timing.name, f"{timing.p50:.3f}", f"{timing.p95:.3f}"]
 
 
 def cost_sentences(costs: Costs, questions: int) -> list[str]:
-    """What the calls of models took."""
+    """Return the cost of the model calls in sentences."""
     if not costs.calls:
         return ["No remote model was called, so it cost nothing."]
     each = None if costs.cost is None else costs.cost / max(1, questions)
-    told = [
+    parts = [
         f"Answering took {_number(costs.input_tokens)} tokens in and {_number(costs.output_tokens)} out, "
         f"{_money(costs.cost)} in all and {_money(each)} a question."
     ]
     if costs.judge_input_tokens != 0:
-        told.append(
+        parts.append(
             f"The judge took {_number(costs.judge_input_tokens)} tokens in and {_number(costs.judge_output_tokens)} "
             f"out, {_money(costs.judge_cost)}."
         )
-    return told
+    return parts
 
 
 def _figure_row(figure: Figure, change: FigureChange | None) -> list[str]:
@@ -120,10 +120,10 @@ def _body(assessment: Assessment) -> Iterator[str]:
     yield section(
         "Figures",
         paragraph(
-            "Means over the questions that have a value. The interval says how far another set of such questions could "
-            "move the mean; with fewer than two questions, or all alike, it is not known. The last run, and the "
-            "difference to it, are over the questions that both have: with zero inside its interval, these questions "
-            "do not tell the two runs apart.",
+            "Means over the questions that have a value. The interval shows how far other such questions could "
+            "move the mean; it is unknown for fewer than two questions, or equal values. The last run, and the "
+            "difference to it, cover the questions of both. If the interval of a difference contains zero, these "
+            "questions can't tell the two runs apart.",
             soft=True,
         ),
         table(FIGURE_HEADINGS, figure_rows(assessment)),
@@ -162,13 +162,13 @@ def _changed(changes: Changes) -> Iterator[str]:
         f"only in the last one, of {changes.before_at[:16].replace('T', ' ')} UTC."
     )
     for difference in changes.setup:
-        yield paragraph(f"Not the same: {difference}.")
+        yield paragraph(f"Changed: {difference}.")
     for title, moved in (("Worse", changes.worse), ("Better", changes.better)):
         if moved:
             yield f"<h3>{title}</h3>"
             yield table(("question", "what changed"), list(map(_moved, moved)), text_columns=2)
     if not changes.worse and not changes.better:
-        yield paragraph("No question went otherwise.")
+        yield paragraph("No question changed.")
 
 
 def _moved(change: QuestionChange) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an evaluation of the live index found: each question with its search, answer and verdict, and the means."""
+"""Results of an evaluation of the live index: each question with its search, answer and verdict, and the means."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ CREDIT: Mapping[VerdictName, float] = {"correct": 1.0, "partly": 0.5, "wrong": 0
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What was evaluated: figures of two runs differ by chance, by this, or by what was synced in between.
+    """The evaluated setup. Two runs differ by chance, by their setup, or by what was synced in between.
 
-    `chat_model` and `judge_model` are "" where there is none; `prompts` are versions by name; `synced` is when each
-    source was synced last.
+    `chat_model` and `judge_model` are "" if unset; `prompts` are versions by name; `synced` is the time of each
+    source's last sync.
     """
 
     question_set: str
@@ -50,17 +50,18 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """One question. What cannot be said of it is None: there is no nDCG without pages, no support without a sentence.
+    """The result of one question. Values that it can't have are None: no nDCG without pages, no support without a
+    statement.
 
-    `key` is the same as long as the question and its judgements are. `ndcg`, `recall`, `reciprocal_rank` and `rank` (of
-    the first judged page; None: not found) are those of the search for the question as it is written; `context_recall`
-    is the share of the judged pages among the passages that the answer was written from. `citation_precision` is the
-    share of the cited pages that are judged ones, `citation_recall` the reverse, `support` the share of the sentences
-    that state a fact which the cited passages bear out, `mentions` that of the words in `must_mention` that it holds.
+    `key` stays the same as long as the question and its judgements do. `ndcg`, `recall`, `reciprocal_rank` and `rank`
+    (of the first judged page; None: not found) are those of the search for the question as written. `context_recall` is
+    the share of the judged pages among the passages that the answer was written from. `citation_precision` is the share
+    of cited pages that are judged ones, `citation_recall` the reverse. `support` is the share of factual sentences that
+    their cited passages support, `mentions` that of the `must_mention` words that the answer contains.
 
-    `judge_failure` says why a verdict is missing that should be there. A `cold` question was the first of its process,
-    which opened files, built graphs and loaded clients of models: its times are not those of the others. Tokens and
-    cost are None where a model does not tell them or its price is not known.
+    `judge_failure` explains a missing verdict. A `cold` question was the first of its process, which opened files,
+    built graphs and loaded model clients, so its times differ from the others'. Tokens and cost are None if the model
+    doesn't report them or its price is unknown.
     """
 
     key: str
@@ -99,7 +100,7 @@ class QuestionResult:
 
     @property
     def correctness(self) -> float | None:
-        """1 for a correct answer, 0.5 for one that is partly so, else 0; None where none was judged."""
+        """1 for a correct answer, 0.5 for a partly correct one, else 0; None if it was not judged."""
         return None if self.verdict is None else CREDIT[self.verdict]
 
     @property
@@ -121,9 +122,7 @@ class QuestionResult:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The mean of a metric over `count` questions, with its 95 % interval; None where too few, or equal, values tell
-    nothing of it.
-    """
+    """The mean of a metric over `count` questions, with its 95 % interval; None for too few or equal values."""
 
     name: str
     mean: float
@@ -134,7 +133,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds that half of the questions, and 95 of a hundred, took at most."""
+    """Seconds that half of the questions, and 95 in a hundred, took at most."""
 
     name: str
     p50: float
@@ -143,7 +142,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """All calls of models, those of the judge apart; US dollars. None: not known of every call."""
+    """The cost of all model calls, the judge's apart, in US dollars. None: unknown for some call."""
 
     calls: int
     input_tokens: int | None
@@ -156,8 +155,8 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class FigureChange:
-    """A metric over the `count` questions that both runs have a value for: its means, their difference, and the 95 %
-    interval of that (None where it cannot be told).
+    """A metric over the `count` questions that both runs have a value for: both means, their difference, and its 95 %
+    interval (None if it can't be computed).
     """
 
     name: str
@@ -171,7 +170,7 @@ class FigureChange:
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """A question that went otherwise: `moves` says in words what, and `size` is the sum of the differences."""
+    """A question with another outcome: `moves` describes the differences, and `size` is their sum."""
 
     id: str
     question: str
@@ -181,7 +180,7 @@ class QuestionChange:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is otherwise than in an earlier run, over the `common` questions; `setup` says what else differs."""
+    """Differences from an earlier run, over the `common` questions; `setup` lists other settings."""
 
     before_at: str
     common: int
@@ -195,7 +194,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The whole of an evaluation; `changes` is None for the first of its kind."""
+    """A whole evaluation; `changes` is None for the first of its kind."""
 
     made_at: str
     setup: Setup
@@ -207,14 +206,14 @@ class Assessment:
     changes: Changes | None = None
 
     def figure(self, name: str) -> Figure | None:
-        """The figure of a metric, None where it was not measured."""
+        """Return the figure of a metric, None if it was not measured."""
         return next((figure for figure in self.figures if figure.name == name), None)
 
     def to_json(self) -> dict[str, Any]:
-        """The evaluation as JSON values."""
+        """Return the evaluation as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Assessment:
-        """The evaluation that `to_json` gave. Raises ConfigurationError for anything else."""
+        """Rebuild an evaluation from `to_json`. Raises ConfigurationError for anything else."""
         return read_back(cls, values, called="evaluation", remedy="Evaluate again with this Lore.")

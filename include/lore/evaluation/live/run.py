@@ -1,7 +1,7 @@
 """The live index evaluated on a team's questions, as people ask them: searched, answered, judged, measured.
 
-What is measured is the pipeline of the settings over one version of the index, which is only read; nothing is recorded.
-A run that is interrupted loses one question at most: `Journal` keeps what is done, and the same run goes on from there.
+The evaluation reads one version of the index through the pipeline of the settings, and records nothing. An interrupted
+run loses one question at most: `EvaluationJournal` keeps the others, and the same run resumes from there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 from lore.evaluation.live.changes import changes_between
 from lore.evaluation.live.figures import costs_of, figures_of, timings_of
-from lore.evaluation.live.files import Journal, last_run
+from lore.evaluation.live.files import EvaluationJournal, last_run
 from lore.evaluation.live.judge import Judge, judge_prompt_version
-from lore.evaluation.live.question import Asker, question_key
+from lore.evaluation.live.question import QuestionRunner, question_key
 from lore.evaluation.live.results import Assessment, QuestionResult, Setup
 from lore.evaluation.metrics.retrieval import pipeline_search
 from lore.evaluation.questions.locate import LocatedQuestion, locate
@@ -27,23 +27,25 @@ from lore.query.prompts import prompt_version
 from lore.settings import Settings
 from lore.wiring import make_chat_model, make_judge_model, make_pipeline, make_reranker
 
-__all__ = ["Evaluated", "assess", "open_evaluated"]
+__all__ = ["EvaluatedIndex", "assess", "open_evaluated"]
 
 Listener: TypeAlias = Callable[[int, int], None]
 MOST_NOTES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
-    """What is evaluated: an index at one version, what asks it, and all that the figures depend on."""
+class EvaluatedIndex:
+    """The evaluated parts: an index at one version, the pipeline that asks it, and all settings that the figures depend
+    on.
+    """
 
     index: Index
-    asker: Asker
+    asker: QuestionRunner
     setup: Setup
 
 
-def open_evaluated(settings: Settings, store: Store, embedder: Embedder, question_set: str) -> Evaluated:
-    """The live index with the pipeline and the judge of the settings. No model is called yet."""
+def open_evaluated(settings: Settings, store: Store, embedder: Embedder, question_set: str) -> EvaluatedIndex:
+    """Open the live index with the pipeline and the judge of the settings. No model is called yet."""
     index = store.snapshot()
     reranker = make_reranker(settings, embedder)
     chat_model = make_chat_model(settings)
@@ -67,27 +69,26 @@ def open_evaluated(settings: Settings, store: Store, embedder: Embedder, questio
     )
     search = pipeline_search(index, embedder, reranker, alpha=settings.query.alpha)
     pipeline = make_pipeline(settings, index=index, embedder=embedder)
-    return Evaluated(index, Asker(pipeline, search, judge, settings.query.retrieve_limit), setup)
+    return EvaluatedIndex(index, QuestionRunner(pipeline, search, judge, settings.query.retrieve_limit), setup)
 
 
 def assess(
     questions: QuestionSet,
-    evaluated: Evaluated,
+    evaluated: EvaluatedIndex,
     folder: Path,
     *,
     resume: bool = True,
     on_resume: Callable[[int], None] = lambda done: None,
     listener: Listener = lambda done, total: None,
 ) -> Assessment:
-    """Ask every question, and compare with the last run that `folder` has of the set.
+    """Ask every question, and compare with the last run of the set in `folder`.
 
-    Goes on with a run that was interrupted, unless `resume` is False; `on_resume` is told how many questions were done.
-    The journal stays until the caller has saved the evaluation: `Journal(folder, setup).remove()`. Raises
-    ConfigurationError for questions that this index cannot be judged by, StoreError and other LoreErrors where it
-    cannot be asked.
+    Resumes an interrupted run unless `resume` is False; `on_resume` gets the number of questions already done. The
+    journal stays until the caller has saved the evaluation: `EvaluationJournal(folder, setup).remove()`. Raises
+    ConfigurationError for questions that can't judge this index, StoreError and other LoreErrors if it can't be asked.
     """
     located, missing = _located(questions, evaluated.index)
-    journal = Journal(folder, evaluated.setup)
+    journal = EvaluationJournal(folder, evaluated.setup)
     if not resume:
         journal.remove()
     done = journal.done()
@@ -109,7 +110,7 @@ def assess(
 
 
 def _located(questions: QuestionSet, index: Index) -> tuple[list[LocatedQuestion], tuple[str, ...]]:
-    """All questions in their order, and the pages that the index lacks: a search that cannot find them has not."""
+    """Return all questions in order, and the pages that the index lacks, which count as not found."""
     answerable = any(not question.unanswerable for question in questions.questions)
     found = locate(questions, index.documents(), minimum=1 if answerable else 0)
     by_id = {one.question.id: one for one in found.questions}
@@ -123,8 +124,8 @@ def _located(questions: QuestionSet, index: Index) -> tuple[list[LocatedQuestion
 def _results(
     located: Sequence[LocatedQuestion],
     done: Mapping[str, QuestionResult],
-    journal: Journal,
-    asker: Asker,
+    journal: EvaluationJournal,
+    asker: QuestionRunner,
     listener: Listener,
 ) -> Iterator[QuestionResult]:
     cold = True
@@ -145,29 +146,29 @@ def _notes(
         yield "No language model is set: answers quote passages word for word."
     yield from _about_judging(questions, setup, results)
     if not any(result.unanswerable for result in results):
-        yield "No question is marked `unanswerable`, so abstention is not measured."
+        yield "No question is marked `unanswerable`, so abstention isn't measured."
     if questions.drafts:
-        yield f"Drafts that nobody has accepted yet were left out: {questions.drafts:,}."
+        yield f"Drafts left out until somebody accepts them: {questions.drafts:,}."
     if missing:
         named = ", ".join(page[:100] for page in missing[:MOST_NOTES])
         yield f"Pages that the index lacks count as not found: {len(missing):,} ({named})."
     unpriced = sum(result.cost is None or result.judge_cost is None for result in results)
     if unpriced:
-        yield f"Questions of unknown cost, since a model did not tell its tokens or has no price: {unpriced:,}."
-    told = Counter(note for result in results if result.found for note in set(result.notes))
-    for note, count in told.most_common(MOST_NOTES):
+        yield f"Questions of unknown cost (a model reported no tokens or has no price): {unpriced:,}."
+    notes = Counter(note for result in results if result.found for note in set(result.notes))
+    for note, count in notes.most_common(MOST_NOTES):
         yield f"Said of {count:,} answer{'' if count == 1 else 's'}: {note}"
 
 
 def _about_judging(questions: QuestionSet, setup: Setup, results: Sequence[QuestionResult]) -> Iterator[str]:
-    """Why there is no verdict, in general or on some answers."""
+    """Yield the reasons for missing verdicts, in general or for some answers."""
     with_reference = sum(bool(question.reference) for question in questions.questions)
     if not setup.judge_model:
         yield "Correctness needs a language model as a judge: set LORE_JUDGE_MODEL or LORE_CHAT_MODEL."
     elif not with_reference:
-        yield "No question has a `reference` answer, so correctness is not measured."
+        yield "No question has a `reference` answer, so correctness isn't measured."
     failed = [result for result in results if result.judge_failure]
     if failed:
         named = ", ".join(result.id for result in failed[:MOST_NOTES])
         why = failed[0].judge_failure
-        yield f"Answers without a verdict, because the judge failed: {len(failed):,} ({named}). {why}"
+        yield f"Answers without a verdict because the judge failed: {len(failed):,} ({named}). {why}"

@@ -1,12 +1,12 @@
-"""How sure a mean difference between two searches is, by the paired bootstrap over questions.
+"""The paired bootstrap over questions: bounds on a mean difference between two searches.
 
-The differences of single questions are drawn again with replacement, and the means of these draws show how far the
-mean would move with other questions of the kind: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993,
-chapter 13; Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006, for its use in retrieval.
+The differences of single questions are drawn again with replacement. The means of these draws show how far other
+questions of the kind would move the mean: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13;
+Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006, for its use in retrieval.
 
 Plain percentiles are too narrow for few questions, so the percentiles are those of Hesterberg, "What teachers should
 know about the bootstrap", The American Statistician 69(4), 2015, section 4.4 ("expanded percentile interval"): they are
-moved out as far as Student's t with n − 1 degrees of freedom and the division by n − 1 would move them.
+widened as far as Student's t with n − 1 degrees of freedom and the division by n − 1 would move them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ NORMAL = NormalDist()
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A mean difference with its one-sided bounds: with the given confidence it is not below `lower`, and, taken by
-    itself, with the same confidence not above `upper`. `deviation` is the standard deviation of one difference.
+    """A mean difference with its one-sided bounds: with the given confidence it is at least `lower`, and, taken by
+    itself, with the same confidence at most `upper`. `deviation` is the standard deviation of one difference.
     """
 
     mean: float
@@ -37,9 +37,9 @@ class Bounds:
 def paired_bootstrap(
     differences: Sequence[float], *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Bounds:
-    """The mean of at least two differences and its bounds; the same for the same values, in whatever order they come.
+    """Return the mean of at least two differences and its bounds, independent of their order.
 
-    Memory stays below 20 MB whatever the number of differences up to a million.
+    Memory stays below 20 MB for up to a million differences.
     """
     import numpy as np
 
@@ -61,12 +61,14 @@ def paired_bootstrap(
 
 
 def _expanded(share: float, count: int) -> float:
-    """The share of the draws to cut off, so that with `count` values about `share` of such bounds are wrong."""
+    """Return the share of the draws to cut off so that, with `count` values, about `share` of such bounds are wrong."""
     return NORMAL.cdf(math.sqrt(count / (count - 1)) * _student_quantile(share, count - 1))
 
 
 def _student_quantile(share: float, freedom: int) -> float:
-    """Student's t: the Cornish-Fisher expansion of Abramowitz and Stegun, 26.7.5 (off by .002 at 4 degrees, 95 %)."""
+    """Return Student's t: the Cornish-Fisher expansion of Abramowitz and Stegun, 26.7.5 (off by .002 at 4 degrees, 95
+    %).
+    """
     z = NORMAL.inv_cdf(share)
     terms = (
         (z**3 + z) / 4,

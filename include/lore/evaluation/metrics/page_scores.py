@@ -1,4 +1,4 @@
-"""What one search is worth by the pages that a person judged: passages are found, and pages are judged."""
+"""Scores of one search by judged pages: a search finds passages, people judge pages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["PageScores", "ranking_of", "score_pages"]
 
 @dataclass(frozen=True, slots=True)
 class PageScores:
-    """nDCG and reciprocal rank of the first ten pages, the recall of these and of all that were found, and the rank of
-    the first judged page (None: not found). `ranking` are the pages, best first.
+    """nDCG and reciprocal rank of the first ten pages, the recall of these and of all pages found, and the rank of the
+    first judged page (None: not found). `ranking` holds the pages, best first.
     """
 
     ndcg: float
@@ -31,7 +31,7 @@ class PageScores:
 def score_pages(
     hits: Sequence[Hit], question: LocatedQuestion, relevance: Mapping[str, int] | None = None
 ) -> PageScores:
-    """By the question's own judgements, or by `relevance` in their place."""
+    """Score the pages by the question's own judgements, or by `relevance` instead."""
     judged = question.relevance if relevance is None else relevance
     ranking = ranking_of(hits, question)
     return PageScores(
@@ -45,8 +45,8 @@ def score_pages(
 
 
 def ranking_of(hits: Sequence[Hit], question: LocatedQuestion) -> list[str]:
-    """The pages where their best chunks rank; neighbours of equal score go by their ids, so that the order in which an
-    index happens to hold them is no difference (as in trec_eval).
+    """Rank pages by their best chunks; ties are ordered by id, so that storage order makes no difference (as in
+    trec_eval).
     """
     ordered: Iterable[Hit] = (
         hit

@@ -17,7 +17,9 @@ __all__ = ["ndcg_at", "percentile", "recall_at", "reciprocal_rank_at"]
 
 
 def ndcg_at(k: int, ranking: Sequence[str], relevance: Mapping[str, int]) -> float:
-    """Discounted cumulated gain of the first k, over that of the best possible ranking; 0.0 when none is relevant."""
+    """Return the discounted cumulated gain of the first k, over that of the best possible ranking; 0.0 if none is
+    relevant.
+    """
     ideal = _discounted(sorted(relevance.values(), reverse=True)[:k])
     if ideal == 0.0:
         return 0.0
@@ -25,13 +27,13 @@ def ndcg_at(k: int, ranking: Sequence[str], relevance: Mapping[str, int]) -> flo
 
 
 def recall_at(k: int, ranking: Sequence[str], relevance: Mapping[str, int]) -> float:
-    """The share of all relevant documents that is among the first k; 0.0 when none is relevant."""
+    """Return the share of all relevant documents among the first k; 0.0 if none is relevant."""
     relevant = {document for document, grade in relevance.items() if grade > 0}
     return len(relevant.intersection(ranking[:k])) / len(relevant) if relevant else 0.0
 
 
 def reciprocal_rank_at(k: int, ranking: Sequence[str], relevance: Mapping[str, int]) -> float:
-    """1 / rank of the first relevant document among the first k, or 0.0; its mean over queries is MRR@k."""
+    """Return 1 / rank of the first relevant document among the first k, or 0.0; its mean over queries is MRR@k."""
     for rank, document in enumerate(ranking[:k], start=1):
         if relevance.get(document, 0) > 0:
             return 1.0 / rank
@@ -39,7 +41,7 @@ def reciprocal_rank_at(k: int, ranking: Sequence[str], relevance: Mapping[str, i
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least `share` of the values do not exceed (nearest rank); 0.0 for no values."""
+    """Return the smallest value that at least `share` of the values do not exceed (nearest rank); 0.0 for no values."""
     if not values:
         return 0.0
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]

@@ -1,12 +1,12 @@
-"""How well each stage of the search finds the pages that people judged relevant, and how long a query takes.
+"""Retrieval quality and time of each search stage on judged pages.
 
 The stages are those of a real question: keyword (alpha 0), vector (alpha 1), hybrid (the setting's alpha), and rerank:
 the query pipeline without a language model. Judgements are about pages while a search finds chunks, so a page ranks
 where its best chunk does.
 
-A query is searched as in production, for `retrieve_limit` chunks; that ranking gives nDCG@10, MRR@10, the time and
-`recall_retrieved`. Recall@100 is defined over 100 pages, and 100 chunks lie on fewer; where they do, the pages of one
-deeper search (`DEEP_LIMIT` chunks, not timed) follow those of the first.
+Each query is searched as in production, for `retrieve_limit` chunks; that ranking gives nDCG@10, MRR@10, the time and
+`recall_retrieved`. Recall@100 is defined over 100 pages, and 100 chunks cover fewer. If they do, the pages of one
+deeper search (`DEEP_LIMIT` chunks, untimed) follow those of the first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Stage: TypeAlias = Literal["keyword", "vector", "hybrid", "rerank"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
 Search: TypeAlias = Callable[[Question, int], list[Hit]]
-"""A question, with the sources and audiences it is asked for, and how many chunks to take → hits, best first."""
+"""A question with its sources and audiences, and the number of chunks to return → hits, best first."""
 
 DEEP_LIMIT = 400
 RECALL_PAGES = 100
@@ -49,8 +49,8 @@ RECALL_PAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class StageScore:
-    """A stage's mean over the queries. `recall_retrieved` is the recall of all the pages that one production search
-    finds, `pages_retrieved` how many these are; `ms_p50` and `ms_p95` are milliseconds a query.
+    """A stage's means over the queries. `recall_retrieved` is the recall of all pages that one production search finds,
+    `pages_retrieved` their number; `ms_p50` and `ms_p95` are milliseconds a query.
     """
 
     stage: Stage
@@ -65,7 +65,7 @@ class StageScore:
 
 @dataclass(frozen=True, slots=True)
 class IndexFigures:
-    """What indexing the corpus took; on a kept index nothing is embedded again and `seconds` says little."""
+    """The cost of indexing the corpus; a kept index embeds nothing again, so `seconds` says little."""
 
     documents: int
     chunks: int
@@ -77,7 +77,9 @@ class IndexFigures:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The figures of one run, and the settings that they hold for; `missing_pages` are judged and not in the corpus."""
+    """The figures of one run, and the settings that they hold for; `missing_pages` are judged but absent from the
+    corpus.
+    """
 
     dataset: str
     queries: int
@@ -92,7 +94,7 @@ class Evaluation:
     stages: tuple[StageScore, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON values; `stages` is an object with a key for each stage."""
+        """Return the evaluation as JSON values; `stages` is an object with a key for each stage."""
         scores = {score.stage: asdict(score) for score in self.stages}
         for score in scores.values():
             del score["stage"]
@@ -102,7 +104,7 @@ class Evaluation:
 def stage_search(
     stage: Stage, index: Index, embedder: Embedder, reranker: Reranker | None, *, alpha: float = 0.5
 ) -> Search:
-    """The search that a stage stands for; it embeds the query where the stage needs a vector."""
+    """Return the search of a stage, which embeds the query if the stage needs a vector."""
     if stage == "rerank":
         return pipeline_search(index, embedder, reranker, alpha=alpha)
     weight = {"keyword": 0.0, "vector": 1.0, "hybrid": alpha}[stage]
@@ -115,10 +117,9 @@ def stage_search(
 
 
 def pipeline_search(index: Index, embedder: Embedder, reranker: Reranker | None, *, alpha: float = 0.5) -> Search:
-    """Questions through the query pipeline without a language model, which hands back every candidate in its order.
+    """Return a search through the query pipeline without a language model, with every candidate in its order.
 
-    A reranker that fails is an error here: the pipeline would answer without it, or by the one behind it, and a figure
-    must not.
+    A failing reranker is an error here. The pipeline would fall back, and a figure must not hide that.
     """
     if isinstance(reranker, FallbackReranker):
         reranker = reranker.parts[0]
@@ -139,7 +140,7 @@ def score_stage(
     retrieve_limit: int = 100,
     progress: Callable[[Stage, int, int], None] | None = None,
 ) -> StageScore:
-    """Run every query through a stage and average; `progress` is told the queries done, of how many."""
+    """Run every query through a stage and average; `progress` gets the number of queries done and the total."""
     questions = [Question(query.text, sources=(SOURCE_ID,)) for query in queries]
     search(questions[0], retrieve_limit)  # the first query of a process opens files and builds graphs
     seconds: list[float] = []
@@ -170,7 +171,7 @@ def score_stage(
 
 
 class _StrictReranker:
-    """The pipeline does without a reranker that raises ModelError, and not without one that raises another error."""
+    """Raises another error than ModelError, which the pipeline would tolerate, if the reranker fails."""
 
     def __init__(self, reranker: Reranker) -> None:
         self.name = reranker.name
@@ -184,7 +185,7 @@ class _StrictReranker:
 
 
 def pages_in(hits: Iterable[Hit]) -> list[str]:
-    """The ids of the hits' documents, each where its best chunk ranks."""
+    """Return the ids of the hits' documents, each where its best chunk ranks."""
     return list(dict.fromkeys(hit.chunk.document_id for hit in hits))
 
 

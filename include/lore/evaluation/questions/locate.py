@@ -1,4 +1,4 @@
-"""Where the pages of a question set are in the team's index."""
+"""The documents of the index that the pages of a question set refer to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MINIMUM_QUESTIONS = 5
 
 
 class IndexedPage(Protocol):
-    """What is looked at of a document that the index holds; every `Document` is one."""
+    """The part of an indexed document that locating reads; every `Document` has it."""
 
     @property
     def id(self) -> str: ...
@@ -35,7 +35,7 @@ class IndexedPage(Protocol):
 class LocatedQuestion:
     """A question whose pages are in the index. `relevance` maps document ids to grades.
 
-    Where several documents are the same page, one of them stands in `relevance` and `same_page` leads the others to it.
+    If several documents are the same page, one of them is in `relevance` and `same_page` maps the others to it.
     `missing` are those of its pages that the index lacks.
     """
 
@@ -47,7 +47,7 @@ class LocatedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LocatedSet:
-    """The questions that an index can be judged by, those that it cannot, and the pages that it lacks."""
+    """The questions that can judge an index, those that can't, and the pages that it lacks."""
 
     name: str
     questions: tuple[LocatedQuestion, ...]
@@ -56,13 +56,12 @@ class LocatedSet:
 
 
 def locate(questions: QuestionSet, documents: Iterable[IndexedPage], *, minimum: int = MINIMUM_QUESTIONS) -> LocatedSet:
-    """Find the questions' pages among the documents of an index, which are gone through once.
+    """Find the questions' pages among the documents of an index in one pass.
 
-    A page is the document that has it as its id; else the one whose id is "<source>:<page>"; else the one whose address
-    it is, without regard to a fragment and a slash at the end. Only documents of the question's sources count, and a
-    document that is hidden because it is there twice counts as the one that is shown.
-    A question with no page in the index is left out, and an unanswerable one is passed over. Raises ConfigurationError
-    when fewer than `minimum` are left.
+    A page is the document with that id; else the one with the id "<source>:<page>"; else the one at that address,
+    ignoring a fragment and a trailing slash. Only documents of the question's sources count, and a hidden duplicate
+    counts as the one that is shown. Questions without a page in the index, and unanswerable ones, are left out. Raises
+    ConfigurationError if fewer than `minimum` are left.
     """
     found = _Found.among(documents, {page for question in questions.questions for page in question.pages})
     located: list[LocatedQuestion] = []
@@ -130,7 +129,7 @@ class _Found:
         return found
 
     def documents(self, page: str, sources: tuple[str, ...]) -> list[str]:
-        """The ids of the documents that are the page, in order; none when it is not there."""
+        """Return the ids of the documents that are the page, in order; empty if it is absent."""
         return next((ids for ids in self._ways(page, sources) if ids), [])
 
     def _ways(self, page: str, sources: tuple[str, ...]) -> Iterator[list[str]]:

@@ -31,7 +31,7 @@ __all__ = ["QuestionItem", "read_question_file"]
 
 MAX_BYTES = 1024 * 1024
 MAX_QUESTIONS = 10_000
-MAX_TOLD = 5
+MAX_MISTAKES = 5
 REMEDY = "Write a list of questions, each with `question` and `pages`; docs/gate.md has an example."
 
 
@@ -61,7 +61,7 @@ Grade: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=3)]
 
 
 class QuestionItem(BaseModel):
-    """One question as it is written; `id` is never empty once it is read, and `pages` only if it is unanswerable."""
+    """One question as written; `id` is never empty once read, and `pages` only if it is unanswerable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -89,10 +89,9 @@ class QuestionItem(BaseModel):
 
 
 def read_question_file(path: Path) -> tuple[QuestionItem, ...]:
-    """The questions in the order of the file; one without `id` is called q1, q2 … by its place.
+    """Return the questions in file order; those without an `id` are named q1, q2 … by position.
 
-    Raises ConfigurationError, with file and line, for what does not fit, and for a question, id or page that is there
-    twice.
+    Raises ConfigurationError with file and line for invalid content, and for a repeated question, id or page.
     """
     values, lines = _read_yaml(path)
     wrong: list[str] = []
@@ -109,9 +108,9 @@ def read_question_file(path: Path) -> tuple[QuestionItem, ...]:
         except (ValueError, TypeError, RecursionError) as error:  # what Python itself refuses
             wrong.append(f"line {start}: cannot be used: {error}")
     if wrong:
-        told = "; ".join(wrong[:MAX_TOLD])
-        more = f"; and {len(wrong) - MAX_TOLD} more" if len(wrong) > MAX_TOLD else ""
-        raise ConfigurationError(f"{path}, {told}{more}.", remedy=REMEDY)
+        mistakes = "; ".join(wrong[:MAX_MISTAKES])
+        more = f"; and {len(wrong) - MAX_MISTAKES} more" if len(wrong) > MAX_MISTAKES else ""
+        raise ConfigurationError(f"{path}, {mistakes}{more}.", remedy=REMEDY)
     _refuse_repetition(path, items, [item_lines[""] for item_lines in lines])
     return tuple(items)
 
@@ -133,7 +132,7 @@ def _refuse_repetition(path: Path, items: Sequence[QuestionItem], lines: Sequenc
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without aliases: through them a few lines stand for billions."""
+    """YAML without aliases, with which a few lines could expand to billions."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -143,7 +142,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _read_yaml(path: Path) -> tuple[list[Any], list[Mapping[str, int]]]:
-    """The file's list, and for each item the line of each of its keys; "" is the line where it starts."""
+    """Return the file's list, and for each item the line of each of its keys; "" is the line where it starts."""
     with yaml_errors(path, ConfigurationError, quoting="a text with a colon, or that starts with *, & or @,"):
         if not path.is_file():
             raise ConfigurationError(f"{path}: there is no such file.", remedy=REMEDY)
@@ -164,7 +163,7 @@ def _read_yaml(path: Path) -> tuple[list[Any], list[Mapping[str, int]]]:
 
 
 def _lines(item: yaml.Node, path: Path, depth: int = 0) -> Iterator[tuple[str, int]]:
-    """Key → line."""
+    """Map each key to its line."""
     yield "", item.start_mark.line + 1
     if not isinstance(item, yaml.MappingNode):
         return

@@ -21,11 +21,11 @@ __all__ = ["JudgedQuestion", "QuestionSet", "load_questions"]
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuestion:
-    """A question and the pages that answer it: a document's id or address → grade, of which 1 is the lowest.
+    """A question and the pages that answer it: a document's id or address → grade, 1 being the lowest.
 
-    `sources` and `audiences` are those of the asker, as in `Question`. `must_mention` are words that a correct answer
-    holds, `reference` is such an answer, and `tags` are the team's own; the gate reads none of them. Nothing answers an
-    `unanswerable` one, which has no pages: the right answer is that nothing was found.
+    `sources` and `audiences` are the asker's, as in `Question`. `must_mention` are words that a correct answer
+    contains, `reference` is such an answer, and `tags` are the team's own; the gate reads none of them. An
+    `unanswerable` question has no pages: the right answer is that nothing was found.
     """
 
     id: str
@@ -43,7 +43,7 @@ class JudgedQuestion:
         return Question(self.text, sources=self.sources, audiences=self.audiences)
 
     def mentioned_in(self, answer: str) -> float | None:
-        """The share of `must_mention` that an answer holds, in whatever case; None where there is none."""
+        """Return the share of `must_mention` that an answer contains, ignoring case; None without such words."""
         if not self.must_mention:
             return None
         folded = " ".join(answer.casefold().split())
@@ -52,8 +52,8 @@ class JudgedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Judged questions in the order of their file; `name` is that of the file or folder. `drafts` is how many more
-    the file has that nobody has accepted yet.
+    """Judged questions in file order; `name` is that of the file or folder. `drafts` counts the questions that nobody
+    has accepted yet.
     """
 
     name: str
@@ -64,7 +64,7 @@ class QuestionSet:
 def load_questions(path: Path) -> QuestionSet:
     """Read a YAML file of questions, or the queries and judgements of a BEIR folder; drafts are left out.
 
-    Raises ConfigurationError, which names the file, the line and what to do.
+    Raises ConfigurationError with the file, the line and the remedy.
     """
     if path.is_dir():
         return QuestionSet(path.resolve().name, tuple(map(_from_query, load_queries(path))))

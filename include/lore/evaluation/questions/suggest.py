@@ -1,8 +1,8 @@
 """Drafts of questions from the documents of a source, for a person to accept.
 
-With a language model each draft is one structured call over one document. Without one the drafts are the questions that
-documents themselves ask. Either way it is kept only if it passes `suggest_check`, and question sets leave it out until
-somebody has read it and taken its `draft: true` away.
+With a language model, each draft is one structured call over one document. Without one, the drafts are the questions
+that documents themselves ask. Either way a draft must pass `suggest_check`, and question sets leave it out until
+somebody has read it and removed its `draft: true`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from lore.protocols import ChatModel, Store
 from lore.query.content_words import content_words
 from lore.types import PUBLIC, Document, Message, Usage
 
-__all__ = ["Draft", "Suggestions", "suggest", "suggestions_yaml"]
+__all__ = ["Draft", "QuestionDrafts", "drafts_yaml", "suggest"]
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 FEWEST_CHARACTERS = 80
-"""A shorter document is hardly about anything that people ask."""
+"""Shortest document that is likely to answer a question."""
 LONGEST_TEXT = 12_000
 CALLS_FOR_A_DRAFT = 2
 FAILURES_IN_A_ROW = 3
@@ -45,8 +45,8 @@ _MARKERS = re.compile(r"^[\s>]*(?:[-*+]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)?")
 _ASKED = re.compile(r"[^.!?:\n]{8,300}\?(?=\s|$|[*_\"'”)])")
 
 
-class Reply(BaseModel):
-    """What the model writes of one document."""
+class DraftReply(BaseModel):
+    """The model's reply on one document."""
 
     question: str = ""
     quote: str = ""
@@ -54,7 +54,7 @@ class Reply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question, the id of the page that answers it, and a piece of that page that does, word for word on one line."""
+    """A question, the id of the page that answers it, and the verbatim line of that page that does."""
 
     question: str
     page: str
@@ -62,14 +62,14 @@ class Draft:
     audiences: tuple[str, ...] = (PUBLIC,)
 
     def item(self) -> dict[str, Any]:
-        """The draft as it stands in a question file: asked by somebody who may see its page."""
+        """Return the draft as an item of a question file, asked by somebody who may see its page."""
         audiences = {} if PUBLIC in self.audiences else {"audiences": list(self.audiences)}
         return {"question": self.question, "pages": [self.page], **audiences, "reference": self.quote, "draft": True}
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestions:
-    """Drafts; `dropped` counts the others by the reason, `model` is "" without one; `usage` is what the calls took."""
+class QuestionDrafts:
+    """Drafts; `dropped` counts the others by reason, `model` is "" without one; `usage` is the cost of the calls."""
 
     source: str
     model: str
@@ -79,14 +79,14 @@ class Suggestions:
     usage: tuple[Usage, ...] = ()
 
     def cost_sentence(self) -> str:
-        """What the calls took, in a sentence."""
+        """Return the cost of the calls in a sentence."""
         cost = total([usage.cost for usage in self.usage])
         read, written = (total([getattr(usage, name) for usage in self.usage]) for name in TOKENS)
-        told = "an unknown number of" if read is None or written is None else f"{read + written:,}"
-        return f"{len(self.usage):,} calls, {told} tokens, {'an unknown cost' if cost is None else f'${cost:.4f}'}."
+        tokens = "an unknown number of" if read is None or written is None else f"{read + written:,}"
+        return f"{len(self.usage):,} calls, {tokens} tokens, {'an unknown cost' if cost is None else f'${cost:.4f}'}."
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
+        """Return the drafts as JSON values."""
         return asdict(self)
 
 
@@ -99,11 +99,11 @@ def suggest(
     seed: int = 0,
     known: Sequence[str] = (),
     listener: Callable[[int, int], None] = lambda done, total: None,
-) -> Suggestions:
-    """Up to `count` drafts, none of which is nearly one of the `known` questions.
+) -> QuestionDrafts:
+    """Return up to `count` drafts, none nearly equal to a question in `known`.
 
     Documents are taken spread over the source, the same for the same seed. Three failed calls in a row end it. Raises
-    StoreError, and ModelError when it ends so without a draft.
+    StoreError, and ModelError if it ends so without a draft.
     """
     ids = sorted(id_ for id_, mark in store.fingerprints(source).items() if not is_hidden(mark))
     most = count * CALLS_FOR_A_DRAFT if chat_model else len(ids)
@@ -139,11 +139,11 @@ def suggest(
             dropped.update(reasons[:1])
         listener(len(drafts), count)
     name = chat_model.name if chat_model else ""
-    return Suggestions(source, name, tuple(drafts), looked_at, dict(dropped), tuple(usage))
+    return QuestionDrafts(source, name, tuple(drafts), looked_at, dict(dropped), tuple(usage))
 
 
-def suggestions_yaml(found: Suggestions) -> str:
-    """The drafts as a question file, with what a person has to know and do at its head."""
+def drafts_yaml(found: QuestionDrafts) -> str:
+    """Return the drafts as a question file, with instructions at its head."""
     import yaml
 
     how = f"drafted by {found.model}" if found.model else "that its documents themselves ask, taken out without a model"
@@ -157,10 +157,10 @@ def suggestions_yaml(found: Suggestions) -> str:
 
 
 def _spread(size: int, seed: int) -> list[int]:
-    """All places from 0, in an order whose beginnings are spread evenly over the whole, whatever their length.
+    """Return all places from 0, in an order whose beginnings of any length are spread evenly over the whole.
 
-    Multiples of the golden ratio, modulo 1, lie so (Weyl's sequence; Knuth, "The Art of Computer Programming", volume
-    3, section 6.4, theorem S). The seed says where they start.
+    Multiples of the golden ratio, modulo 1, have that property (Weyl's sequence; Knuth, "The Art of Computer
+    Programming", volume 3, section 6.4, theorem S). The seed sets the start.
     """
     start = random.Random(seed).random()  # noqa: S311  no secret depends on it
     places = (int(size * ((start + number * GOLDEN) % 1.0)) for number in range(2 * size))
@@ -168,7 +168,7 @@ def _spread(size: int, seed: int) -> list[int]:
 
 
 def _documents(store: Store, source: str, ids: Sequence[str]) -> Iterator[Document]:
-    """The documents in the order of their ids, some at once."""
+    """Yield the documents in the order of their ids, read in batches."""
     for start in range(0, len(ids), READ_AT_ONCE):
         wanted = ids[start : start + READ_AT_ONCE]
         read = {document.id: document for document in store.documents(source, ids=wanted)}
@@ -178,7 +178,7 @@ def _documents(store: Store, source: str, ids: Sequence[str]) -> Iterator[Docume
 def _ask(chat_model: ChatModel, document: Document, usage: list[Usage]) -> Draft:
     prompt = read_prompt("lore.evaluation.prompts", "suggest")
     page = json.dumps({"title": document.title, "text": document.text[:LONGEST_TEXT]}, ensure_ascii=False)
-    reply = chat_model.structured([Message("system", prompt), Message("user", page)], Reply, on_usage=usage.append)
+    reply = chat_model.structured([Message("system", prompt), Message("user", page)], DraftReply, on_usage=usage.append)
     return _draft(reply.question, reply.quote, document)
 
 
@@ -187,9 +187,9 @@ def _draft(question: str, quote: str, document: Document) -> Draft:
 
 
 def _asked_in(document: Document) -> Iterator[Draft]:
-    """The questions that the document asks, each with the next paragraph of prose.
+    """Yield the questions that the document asks, each with the next paragraph of prose.
 
-    Those of few words, "What did we miss?", mean something only where they stand.
+    Questions of few words, such as "What did we miss?", depend on their context and are skipped.
     """
     text = _FENCE.sub("", document.text)
     paragraphs = [paragraph.strip() for paragraph in re.split(r"\n\s*\n", text) if paragraph.strip()]
@@ -204,5 +204,5 @@ def _asked_in(document: Document) -> Iterator[Draft]:
 
 
 def _is_prose(paragraph: str) -> bool:
-    """Not a heading, a table, an image, or the line that names the writer of what follows."""
+    """True unless it is a heading, a table, an image, or a line that names the writer of what follows."""
     return paragraph[0] not in "#|!<" and len(paragraph.split()) >= FEWEST_PROSE_WORDS

@@ -1,4 +1,4 @@
-"""Whether a draft of a question may be shown to a person: what a language model wrote is not taken on its word."""
+"""Checks on a draft of a question before a person sees it: a language model's output is not trusted."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["LONGEST_QUOTE", "DraftCheck"]
 LONGEST_QUESTION = 300
 LONGEST_QUOTE = 600
 FEWEST_WORDS = 4
-"""A question or a quote of fewer words asks or answers nothing by itself."""
+"""Fewest words of a question or quotation that makes sense alone."""
 FEWEST_TITLE_WORDS = 2
-"""A title of one word, such as "Backups", is how people call the thing."""
+"""Fewest words for which a title is no longer just a term, such as "Backups"."""
 NEARLY_EQUAL = 0.8
-"""Two questions are nearly equal when they share this much of their words, as stems."""
+"""Share of common word stems from which two questions count as nearly equal."""
 
 _POINTS_AT_THE_PAGE = re.compile(
     r"\b(?:this|the above|the given|the following|according to the) "
@@ -29,13 +29,13 @@ _POINTS_AT_THE_PAGE = re.compile(
 
 
 class DraftCheck:
-    """Checks drafts one after the other; each that passes is known to the next. `known` are questions there already."""
+    """Checks drafts in turn; each that passes is known to the next. `known` are existing questions."""
 
     def __init__(self, known: Sequence[str] = ()) -> None:
         self._known = [_words(question) for question in known]
 
     def refusal(self, question: str, quote: str, document: Document) -> str:
-        """Why the draft is dropped, in words for a person; "" where it may be shown."""
+        """Return why the draft is dropped, in words for a person; "" if it passes."""
         reason = _wrong_by_itself(question) or _wrong_on(question, quote, document)
         if reason:
             return reason
@@ -76,12 +76,12 @@ def _wrong_on(question: str, quote: str, document: Document) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words alone, in one case."""
+    """Return the words alone, in lower case."""
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _spaced(text: str) -> str:
-    """The text with one space for any run of them: lines are broken anew by whoever copies."""
+    """Return the text with every run of white space as one space, since copied lines wrap differently."""
     return " ".join(text.split())
 
 
@@ -90,5 +90,5 @@ def _words(question: str) -> frozenset[str]:
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Jaccard's index."""
+    """Return Jaccard's index."""
     return len(one & other) / len(one | other) if one or other else 0.0

@@ -1,7 +1,7 @@
-"""A report as one HTML file that needs nothing else: no network, no script, and looks right in light and dark.
+"""A report as one self-contained HTML file: no network, no script, readable in light and dark.
 
-What is shown comes from documents and models, so everything that is given as text is escaped here, and the page's own
-policy forbids whatever would get through.
+The contents come from documents and models. Everything passed as text is escaped here, and the page's content security
+policy blocks whatever would still get through.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ ul { margin: .4rem 0; padding-left: 1.2rem; }
 
 
 def shown(text: str) -> str:
-    """Text as it may stand in the page."""
+    """Escape text for the page."""
     return escape(_CONTROLS.sub("", text))
 
 
 def page(title: str, lead: str, body: Sequence[str]) -> str:
-    """The whole file: `title` and `lead` are text, `body` are pieces that these functions gave."""
+    """Return the whole file: `title` and `lead` are text, `body` holds pieces made by these functions."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
@@ -66,22 +66,22 @@ def page(title: str, lead: str, body: Sequence[str]) -> str:
 
 
 def section(heading: str, *pieces: str) -> str:
-    """A heading with what stands below it."""
+    """Return a heading with its contents."""
     return f"<h2>{shown(heading)}</h2>\n" + "\n".join(pieces)
 
 
 def paragraph(text: str, *, soft: bool = False) -> str:
-    """A paragraph of text."""
+    """Return a paragraph of text."""
     return f'<p class="soft">{shown(text)}</p>' if soft else f"<p>{shown(text)}</p>"
 
 
 def block(text: str) -> str:
-    """Text as it was written, line for line."""
+    """Return preformatted text."""
     return f"<pre>{shown(text)}</pre>"
 
 
 def details(summary: str, *pieces: str) -> str:
-    """What is shown when somebody opens it."""
+    """Return contents that open on a click."""
     return f"<details><summary>{shown(summary)}</summary>\n" + "\n".join(pieces) + "</details>"
 
 
@@ -92,7 +92,9 @@ def table(
     text_columns: int = 1,
     best: Sequence[tuple[int, int]] = (),
 ) -> str:
-    """A table whose first `text_columns` hold text and whose others hold numbers; `best` are (row, column) to mark."""
+    """Return a table whose first `text_columns` hold text and the others numbers; `best` are (row, column) to
+    highlight.
+    """
     head = "".join(f"<th{_number(column, text_columns)}>{shown(name)}</th>" for column, name in enumerate(headings))
     body = ""
     for number, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""What a report wrote as JSON, read back as the dataclass that it was."""
+"""Dataclasses read back from the JSON of a report."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Report = TypeVar("Report")
 
 
 def read_back(kind: type[Report], values: Mapping[str, Any], *, called: str, remedy: str) -> Report:
-    """The dataclass whose fields these JSON values are. Raises ConfigurationError, which names it as `called` and says
-    what is wrong first.
+    """Return the dataclass with these JSON values as fields. Raises ConfigurationError, which names it as `called` and
+    the first mistake.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -23,4 +23,4 @@ def read_back(kind: type[Report], values: Mapping[str, Any], *, called: str, rem
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "it"
-        raise ConfigurationError(f"This is no {called}: {where}: {first['msg']}.", remedy=remedy) from None
+        raise ConfigurationError(f"Invalid {called}: {where}: {first['msg']}.", remedy=remedy) from None

@@ -14,19 +14,20 @@ from lore.evaluation.report.html_page import shown
 __all__ = ["WIDE", "Point", "bars", "points"]
 
 WIDE, NARROW = 1000, 480
-"""Widths of a plot that fills the page and of one that fills half of it: letters then have the same size in both."""
+"""Widths of a plot that fills the page and of one that fills half, chosen so that letters have the same size in both.
+"""
 HEIGHT = 300
 LEFT, RIGHT, TOP, BOTTOM = 60, 16, 30, 44
 ROOM_FOR_VALUE = 24.0
 LINE, LETTER = 14, 6.5
-"""About how high a line is, and how wide a letter."""
+"""Approximate height of a line and width of a letter."""
 SERIES = 8
-"""How many colours and shapes there are; further series begin anew."""
+"""Number of colours and shapes; further series reuse them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point: its series gives the colour, its kind the shape, and `label` is shown when it is pointed at."""
+    """One point: its series gives the colour, its kind the shape; `label` appears on hover."""
 
     x: float
     y: float
@@ -38,9 +39,9 @@ class Point:
 def bars(
     groups: Mapping[str, Mapping[str, float]], *, y_label: str, label: str, digits: int = 2, width: int = NARROW
 ) -> str:
-    """Groups of bars side by side: group → series → value, written above its bar where there is room for it.
+    """Draw groups of bars side by side: group → series → value, written above its bar if there is room.
 
-    `label` says what the plot is, to those who cannot see it.
+    `label` describes the plot to people who can't see it.
     """
     series = list(dict.fromkeys(name for values in groups.values() for name in values))
     scale = _Scale.over([value for values in groups.values() for value in values.values()])
@@ -65,7 +66,7 @@ def bars(
 
 
 def points(found: Sequence[Point], *, x_label: str, y_label: str, label: str, width: int = NARROW) -> str:
-    """Points in a plane with a legend of colours (series) and shapes (kinds)."""
+    """Draw points in a plane with a legend of colours (series) and shapes (kinds)."""
     series = list(dict.fromkeys(point.series for point in found))
     kinds = list(dict.fromkeys(point.kind for point in found))
     scale = _Scale.over([point.y for point in found], from_zero=False)
@@ -160,7 +161,7 @@ def _svg(parts: Sequence[str], label: str, width: int) -> str:
 
 
 def _lines(text: str, room: float) -> list[str]:
-    """A label in two lines where one is too wide for its room."""
+    """Break a label that is too wide into two lines."""
     first, space, rest = text.partition(" ")
     return [first, rest] if space and len(text) * LETTER > room else [text]
 
@@ -170,7 +171,7 @@ def _text(x: float, y: float, text: str, kind: str) -> str:
 
 
 def _short(value: float, digits: int) -> str:
-    """The number in few signs: 12k for 12,000."""
+    """Abbreviate a number: 12k for 12,000."""
     if abs(value) >= 10_000:
         return f"{value / 1000:,.0f}k"
     return f"{value:,.{digits}f}"
