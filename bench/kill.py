@@ -176,7 +176,7 @@ class House:
             held[document.id] = [(chunk, vectors[chunk.content_hash].tobytes()) for chunk in chunks]
         counts = store.count()
         assert counts.chunks == counts.recorded_chunks == sum(map(len, held.values()))
-        assert store.fingerprints() == store.kept()
+        assert store.fingerprints() == store.document_fingerprints()
         return held
 
 

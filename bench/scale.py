@@ -42,7 +42,7 @@ from lore.ingest.sync import Sync
 from lore.protocols import Store
 from lore.query.retrieve.dedup import dedup
 from lore.query.retrieve.search import retrieve
-from lore.types import PUBLIC, Batch, Chunk, Cursor, Document, Entry, Question
+from lore.types import PUBLIC, Batch, Chunk, Cursor, Document, EmbeddedDocument, Question
 from lore.wiring import open_store
 
 from bench.scale_corpus import SOURCE_ID, Asked, ScaleCorpus, bench_settings
@@ -143,7 +143,7 @@ class Prepared:
 
     def __init__(self, corpus: ScaleCorpus) -> None:
         self.dimensions = corpus.dimensions
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, EmbeddedDocument] = {}
         self.queries: dict[str, Vector] = {}
         self._vectors: dict[str, Vector] = {}
 

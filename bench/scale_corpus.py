@@ -1,4 +1,4 @@
-"""A corpus as large as one likes, made of real pages: the original pages, then copies with changes, as `Entry` values.
+"""A corpus as large as one likes, made of real pages: the original pages, then copies with changes, ready to be stored.
 
 A copy has a tenth of its words replaced by others of the corpus (frequent ones more often), and each of its vectors is
 the real vector plus noise with the covariance of the real vectors, renormalised: its cosine to the original is about
@@ -18,7 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 import numpy as np
 from lore.evaluation.beir.dataset import BeirSource
 from lore.settings import Settings, load_settings
-from lore.types import PUBLIC, Chunk, Document, Entry
+from lore.types import PUBLIC, Chunk, Document, EmbeddedDocument
 from lore.wiring import make_embedder, make_splitter
 
 from bench.corpus import load_corpus, wordings
@@ -76,9 +76,9 @@ class ScaleCorpus:
         """The numbers of the `count` documents that syncs change: spread evenly, always the same."""
         return list(map(int, np.linspace(0, self.documents - 1, count)))
 
-    def batches(self) -> Iterator[list[Entry]]:
+    def batches(self) -> Iterator[list[EmbeddedDocument]]:
         """All documents as first written, in groups as a sync writes them."""
-        batch: list[Entry] = []
+        batch: list[EmbeddedDocument] = []
         size = 0
         for number in range(self.documents):
             batch.append(self.entry(number))
@@ -89,7 +89,7 @@ class ScaleCorpus:
         if batch:
             yield batch
 
-    def entry(self, number: int, revision: int = 0) -> Entry:
+    def entry(self, number: int, revision: int = 0) -> EmbeddedDocument:
         """Document `number`; a later revision differs in one of its passages, which is at another place each time."""
         copy, place = divmod(number, len(self._pages))
         page = self._pages[place]
@@ -120,7 +120,9 @@ def bench_settings(**changes: object) -> Settings:
     return load_settings(environment, **changes)
 
 
-def _entry(number: int, copy: int, page: Page, texts: Sequence[str], vectors: Matrix, revision: int) -> Entry:
+def _entry(
+    number: int, copy: int, page: Page, texts: Sequence[str], vectors: Matrix, revision: int
+) -> EmbeddedDocument:
     name = _document_id(number)
     audiences = (PUBLIC,) if (number + 1) % PRIVATE_EVERY else ("staff",)
     title = f"{page.title} ({copy})" if copy else page.title
@@ -144,7 +146,7 @@ def _entry(number: int, copy: int, page: Page, texts: Sequence[str], vectors: Ma
         )
         start += len(text) + 2
     document = Document(name, SOURCE_ID, url, title, "\n\n".join(texts), audiences=audiences)
-    return Entry(document, f"revision {revision}", tuple(chunks), vectors)
+    return EmbeddedDocument(document, f"revision {revision}", tuple(chunks), vectors)
 
 
 def _document_id(number: int) -> str:

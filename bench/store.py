@@ -13,7 +13,7 @@ from uuid import UUID
 
 import numpy as np
 from lore.stores.lancedb.store import LanceStore
-from lore.types import Chunk, Document, Entry, Recipe
+from lore.types import Chunk, Document, EmbeddedDocument, Recipe
 
 from bench.stopwatch import seconds
 
@@ -75,14 +75,14 @@ def _searches(store: LanceStore, chance: np.random.Generator, wordings: int) -> 
     return {"p50": round(float(np.percentile(times, 50)), 1), "p95": round(float(np.percentile(times, 95)), 1)}
 
 
-def _batches(chance: np.random.Generator) -> Iterator[list[Entry]]:
+def _batches(chance: np.random.Generator) -> Iterator[list[EmbeddedDocument]]:
     size = CHUNKS_OF_A_DOCUMENT * DOCUMENTS_OF_A_BATCH
     for start in range(0, CHUNKS, size):
         numbers = range(start, min(start + size, CHUNKS), CHUNKS_OF_A_DOCUMENT)
         yield [_entry(chance, number) for number in numbers]
 
 
-def _entry(chance: np.random.Generator, number: int) -> Entry:
+def _entry(chance: np.random.Generator, number: int) -> EmbeddedDocument:
     texts = _texts(chance, CHUNKS_OF_A_DOCUMENT, WORDS_OF_A_CHUNK)
     document = Document(
         f"bench:{number}", "bench", f"https://docs.example.com/{number}", f"Page {number}", "\n".join(texts)
@@ -102,7 +102,7 @@ def _entry(chance: np.random.Generator, number: int) -> Entry:
         )
         for position, text in enumerate(texts)
     )
-    return Entry(document, "bench", chunks, _vectors(chance, len(chunks)))
+    return EmbeddedDocument(document, "bench", chunks, _vectors(chance, len(chunks)))
 
 
 def _texts(chance: np.random.Generator, count: int, words: int) -> list[str]:

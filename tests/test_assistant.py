@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from lore.declarations import load_assistant
 from lore.errors import DeclarationError
-from lore.query.understand.filters import KnownSource
+from lore.query.understand.filters import SearchableSource
 from lore.settings import Settings
-from lore.wiring.assistant import known_sources, make_context
+from lore.wiring.assistant import make_context, searchable_sources
 
 from tests.conftest import ROOT
 from tests.fakes import FakeEmbedder
@@ -80,7 +80,9 @@ def test_the_planner_is_told_of_it_and_of_the_declared_sources(tmp_path: Path) -
     )
     (sources / "broken.yaml").write_text("kind: nothing\n")
     settings = Settings.of(sources_dir=sources, assistant=write(tmp_path, GOOD))
-    assert known_sources(settings) == (KnownSource("chat", "slack_export", "Chat", ("help", "news"), ("ops",)),)
+    assert searchable_sources(settings) == (
+        SearchableSource("chat", "slack_export", "Chat", ("help", "news"), ("ops",)),
+    )
     context = make_context(settings, FakeEmbedder())
     assert context is not None
     assert (context.name, context.passage.chunk.document_id) == ("Desk", "assistant:assistant.yaml")
@@ -88,5 +90,5 @@ def test_the_planner_is_told_of_it_and_of_the_declared_sources(tmp_path: Path) -
 
 def test_without_files_it_is_told_nothing(tmp_path: Path) -> None:
     settings = Settings.of(sources_dir=tmp_path / "none", assistant=tmp_path / "none.yaml")
-    assert known_sources(settings) == ()
+    assert searchable_sources(settings) == ()
     assert make_context(settings, FakeEmbedder()) is None

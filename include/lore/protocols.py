@@ -13,11 +13,11 @@ from lore.types import (
     Counts,
     Cursor,
     Document,
-    Entry,
+    DocumentInfo,
+    EmbeddedDocument,
     Hit,
     IndexVersion,
     Message,
-    Outline,
     Recipe,
     Reranking,
     SourceState,
@@ -75,7 +75,7 @@ class Listable(Protocol):
 class Rereadable(Protocol):
     """A source whose cursor knows its documents one by one, so that those that failed can be read again alone."""
 
-    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+    def rewind(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
         """The cursor from which a read gives these documents again, and else at least what changed since `cursor`.
 
         None when one of them is not known to the cursor: then it must not be moved on.
@@ -167,14 +167,14 @@ class Store(Index, Protocol):
     `Versions.open` was asked for.
     """
 
-    def replace(self, entries: Sequence[Entry]) -> None:
+    def replace(self, entries: Sequence[EmbeddedDocument]) -> None:
         """Write documents with their chunks and remove the chunks they had before; idempotent.
 
         New chunks are inserted before old ones are deleted, so that a document is never missing.
         """
         ...
 
-    def replace_chunks(self, entries: Sequence[Entry]) -> int:
+    def replace_chunks(self, entries: Sequence[EmbeddedDocument]) -> int:
         """Write the chunks of documents that are kept already, in this version alone; the documents stay as they are.
 
         An entry whose fingerprint is not, or no longer, that of the kept document is left out. Returns how many
@@ -190,7 +190,9 @@ class Store(Index, Protocol):
         """Remove from this version alone what it holds of those of these documents that are not kept."""
         ...
 
-    def kept(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
+    def document_fingerprints(
+        self, source_id: str | None = None, *, ids: Sequence[str] | None = None
+    ) -> dict[str, str]:
         """Document id → fingerprint of the documents that are kept, for one source or for all; with `ids`, of these."""
         ...
 
@@ -209,7 +211,7 @@ class Store(Index, Protocol):
         """A document's chunks by position."""
         ...
 
-    def outlines(self, source_id: str) -> Iterator[Outline]:
+    def document_infos(self, source_id: str) -> Iterator[DocumentInfo]:
         """Stream a source's kept documents without their texts, in no particular order, however long these are."""
         ...
 

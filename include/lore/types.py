@@ -31,22 +31,22 @@ __all__ = [
     "PUBLIC",
     "Answer",
     "Batch",
+    "CandidateRank",
     "Check",
     "Chunk",
     "Citation",
     "Counts",
     "Cursor",
     "Document",
-    "Entry",
+    "DocumentInfo",
+    "EmbeddedDocument",
     "Failure",
     "Filters",
     "Hit",
     "IndexVersion",
     "Message",
-    "Outline",
     "Plan",
     "Question",
-    "Ranked",
     "Recipe",
     "Reranking",
     "SourceState",
@@ -146,7 +146,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EmbeddedDocument:
     """A document ready to be stored: converted, split and embedded. `vectors` has one row for each chunk."""
 
     document: Document
@@ -156,7 +156,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class DocumentInfo:
     """A kept document without its text: what the documents of a source are told apart and compared by."""
 
     id: str
@@ -347,7 +347,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class CandidateRank:
     """Where a passage stood: its place among the candidates of the search, and after reranking (None: not kept).
 
     Places start at 1. `score` is the one that the search ordered by.
@@ -384,7 +384,7 @@ class Trace:
     retrieved: int = 0
     candidates: int = 0
     passages: tuple[Hit, ...] = ()
-    ranking: tuple[Ranked, ...] = ()
+    ranking: tuple[CandidateRank, ...] = ()
     check: Check = Check()
     models: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lore.stores.lancedb.versions import LanceVersions
-from lore.types import Entry
+from lore.types import EmbeddedDocument
 
 from tests.cli.conftest import Lore
 
@@ -150,7 +150,9 @@ def spoil(index: Path, number: int) -> None:
     """Take the passages out of a version, as a splitter with a bug would."""
     store = LanceVersions(str(index)).open(number)
     for document in list(store.documents()):
-        empty = Entry(document, store.kept()[document.id], (), np.zeros((0, 384), np.float32))
+        empty = EmbeddedDocument(
+            document, store.document_fingerprints()[document.id], (), np.zeros((0, 384), np.float32)
+        )
         assert store.replace_chunks([empty]) == 1
 
 

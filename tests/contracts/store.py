@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from lore.errors import ConfigurationError, IndexMismatchError, StoreError
 from lore.protocols import Store, Versions
-from lore.types import PUBLIC, Chunk, Counts, Entry, Failure, Hit, Outline, Recipe, SourceState
+from lore.types import PUBLIC, Chunk, Counts, DocumentInfo, EmbeddedDocument, Failure, Hit, Recipe, SourceState
 
 from tests.fakes import FakeEmbedder, make_document
 
@@ -57,7 +57,7 @@ def embed(text: str) -> np.ndarray:
 
 def make_entry(
     name: str, texts: Sequence[str], *, source_id: str = "fake", fingerprint: str = "1", **changes: object
-) -> Entry:
+) -> EmbeddedDocument:
     """A document whose chunks are the given texts."""
     document = make_document(name, "\n".join(texts), source_id, **changes)
     chunks, start = [], 0
@@ -81,10 +81,10 @@ def make_entry(
         )
         start += len(text) + 1
     vectors = EMBEDDER.embed_documents([chunk.embedded_text for chunk in chunks])
-    return Entry(document, fingerprint, tuple(chunks), vectors)
+    return EmbeddedDocument(document, fingerprint, tuple(chunks), vectors)
 
 
-def held(store: Store, entries: Sequence[Entry]) -> None:
+def held(store: Store, entries: Sequence[EmbeddedDocument]) -> None:
     """Assert that the store holds exactly these entries, to the letter and the bit."""
     assert {document.id: document for document in store.documents()} == {
         entry.document.id: entry.document for entry in entries
@@ -228,19 +228,19 @@ class StoreContract:
         assert store.count() == Counts(2, 3, 3)
 
     def test_outlines_are_all_documents_of_a_source_without_their_texts(self, store: Store) -> None:
-        assert list(store.outlines("fake")) == []
+        assert list(store.document_infos("fake")) == []
         a = make_entry("a", ["text"], metadata={"labels": ["ä", 1, None]}, audiences=("staff", "public"))
         b = make_entry("b", ["text"], url="", title="")
         store.replace([a, b, make_entry("a", ["text"], source_id="other")])
         documents = (a.document, b.document)
-        expected = [Outline(one.id, one.url, one.title, one.audiences, one.metadata) for one in documents]
-        assert sorted(store.outlines("fake"), key=lambda outline: outline.id) == expected
+        expected = [DocumentInfo(one.id, one.url, one.title, one.audiences, one.metadata) for one in documents]
+        assert sorted(store.document_infos("fake"), key=lambda outline: outline.id) == expected
 
     def test_a_document_can_be_without_chunks_for_a_time(self, store: Store) -> None:
         shown = make_entry("a", ["lantern one", "lantern two"], fingerprint="1")
         nothing = np.zeros((0, DIMENSIONS), dtype=np.float32)
         metadata = {"duplicate_of": "fake:b"}
-        hidden = Entry(replace(shown.document, metadata=metadata), "1~", (), nothing)
+        hidden = EmbeddedDocument(replace(shown.document, metadata=metadata), "1~", (), nothing)
         other = make_entry("b", ["beacon"])
         store.replace([shown, other])
         for _ in range(2):
@@ -602,7 +602,9 @@ class StoreContract:
         second = versions.open(2)
         assert second.count() == Counts(0, 0, 0)
         assert second.fingerprints() == {}
-        assert second.kept() == store.kept() == {f"fake:{name}": "1" for name in "abc"}
+        assert (
+            second.document_fingerprints() == store.document_fingerprints() == {f"fake:{name}": "1" for name in "abc"}
+        )
         assert {document.id for document in second.documents()} == {f"fake:{name}" for name in "abc"}
         assert [document.id for document in second.documents(ids=["fake:b", "fake:x"])] == ["fake:b"]
         assert second.vectors_for([entries[0].chunks[0].content_hash]) == {}
@@ -611,8 +613,12 @@ class StoreContract:
         assert second.replace_chunks([whole, make_entry("b", ["b"], fingerprint="older"), make_entry("x", ["x"])]) == 1
         assert second.fingerprints("fake") == second.fingerprints() == {"fake:a": "1"}
         assert second.fingerprints(ids=["fake:b", "fake:a", "fake:x", "fake:a"]) == {"fake:a": "1"}
-        assert second.kept("fake", ids=["fake:b", "fake:x"]) == second.kept(ids=["fake:b"]) == {"fake:b": "1"}
-        assert second.kept("other", ids=["fake:b"]) == second.kept(ids=[]) == {}
+        assert (
+            second.document_fingerprints("fake", ids=["fake:b", "fake:x"])
+            == second.document_fingerprints(ids=["fake:b"])
+            == {"fake:b": "1"}
+        )
+        assert second.document_fingerprints("other", ids=["fake:b"]) == second.document_fingerprints(ids=[]) == {}
         assert second.fingerprints("other") == {}
         assert second.chunks("fake:a") == list(whole.chunks)
         assert second.count() == second.count("fake") == Counts(1, 1, 1)
@@ -627,11 +633,11 @@ class StoreContract:
         second.replace_chunks([make_entry("a", ["first, too"])])
         changed = make_entry("a", ["changed"], fingerprint="2")
         store.replace([changed])
-        assert store.fingerprints() == store.kept() == {"fake:a": "2"}
+        assert store.fingerprints() == store.document_fingerprints() == {"fake:a": "2"}
         assert second.fingerprints() == {"fake:a": "1"}
         assert second.document("fake:a") == changed.document
         second.replace([make_entry("b", ["second only"])])
-        assert store.kept() == {"fake:a": "2", "fake:b": "1"}
+        assert store.document_fingerprints() == {"fake:a": "2", "fake:b": "1"}
         assert store.fingerprints() == {"fake:a": "2"}
         assert store.count() == Counts(1, 1, 1)
 
@@ -643,7 +649,7 @@ class StoreContract:
         second.replace_chunks([make_entry("a", ["a text", "a more"]), make_entry("b", ["b text"])])
         assert store.delete("fake", ["fake:a"]) == 1
         for held_by in (store, second):
-            assert held_by.kept() == held_by.fingerprints() == {"fake:b": "1"}
+            assert held_by.document_fingerprints() == held_by.fingerprints() == {"fake:b": "1"}
             assert held_by.count() == Counts(1, 1, 1)
             assert held_by.chunks("fake:a") == []
         second.remove_chunks(["fake:b", "fake:a"])  # still kept, so it stays
@@ -774,7 +780,7 @@ class StoreContract:
             assert equal not in caught.value.message
         with pytest.raises(IndexMismatchError):
             store.replace([make_entry("b", ["text"])])
-        assert new.kept() == {"fake:a": "1"}
+        assert new.document_fingerprints() == {"fake:a": "1"}
 
     def test_a_dropped_version_leaves_nothing(self, versions: Versions, store: Store) -> None:
         store.replace([make_entry("a", ["text"])])
@@ -818,7 +824,7 @@ class StoreContract:
 # ------------------------------------------------------------------------------------------------- other processes
 
 
-def rewritten(stage: int) -> list[Entry]:
+def rewritten(stage: int) -> list[EmbeddedDocument]:
     """Twelve documents that differ from stage to stage, sharing some chunks, and at stage 0 with other lengths."""
     return [
         make_entry(
@@ -833,7 +839,7 @@ def rewritten(stage: int) -> list[Entry]:
     ]
 
 
-def fresh(number: int) -> list[Entry]:
+def fresh(number: int) -> list[EmbeddedDocument]:
     """Documents that were never there before."""
     return [make_entry(f"fresh {number} {copy}", [f"passage {copy}"]) for copy in range(6)]
 

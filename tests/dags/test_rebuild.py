@@ -16,7 +16,7 @@ from lore.evaluation.versions import IndexVersions
 from lore.orchestration.localrun import LocalRun
 from lore.settings import load_settings
 from lore.stores.lancedb.versions import LanceVersions
-from lore.types import Entry
+from lore.types import EmbeddedDocument
 
 from .approvals import a_person_who
 from .conftest import Project
@@ -79,7 +79,13 @@ class Lore:
         if spoilt:
             store = LanceVersions(str(self._index)).open(number)
             for document in list(store.documents()):
-                store.replace_chunks([Entry(document, store.kept()[document.id], (), np.zeros((0, 384), np.float32))])
+                store.replace_chunks(
+                    [
+                        EmbeddedDocument(
+                            document, store.document_fingerprints()[document.id], (), np.zeros((0, 384), np.float32)
+                        )
+                    ]
+                )
         return number
 
 

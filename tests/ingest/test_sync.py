@@ -28,7 +28,7 @@ from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Progress, ShardReport, Sync
 from lore.protocols import Source, Store
 from lore.stores.lancedb.store import LanceStore
-from lore.types import Batch, Document, Entry, Failure, Recipe
+from lore.types import Batch, Document, EmbeddedDocument, Failure, Recipe
 
 from tests.conftest import ROOT
 from tests.fakes import FakeEmbedder, FakeSource, make_document
@@ -269,7 +269,7 @@ def test_what_another_converter_made_is_read_from_its_start(house: House) -> Non
 class RereadableSource(FakeSource):
     """Its cursor can leave out documents by name."""
 
-    def without(self, cursor: str, document_ids: Sequence[str]) -> str | None:
+    def rewind(self, cursor: str, document_ids: Sequence[str]) -> str | None:
         return None if "fake:unknown" in document_ids else f"{cursor} without {' '.join(document_ids)}"
 
 
@@ -511,7 +511,7 @@ def test_a_sync_that_fails_leaves_nothing_in_the_staging_area(house: House) -> N
 
 def test_a_store_that_loses_what_it_was_given_is_found_out(house: House) -> None:
     class Losing(LanceStore):
-        def replace(self, entries: Sequence[Entry]) -> None:
+        def replace(self, entries: Sequence[EmbeddedDocument]) -> None:
             super().replace(entries[:-1])
 
     house.store = Losing(str(house.folder / "index"), Recipe(house.embedder.name, house.embedder.dimensions))

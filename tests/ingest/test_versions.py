@@ -12,7 +12,7 @@ from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import ShardReport, Sync
 from lore.ingest.versions import VersionBuilder, behind, part_of
 from lore.stores.lancedb.store import LanceStore
-from lore.types import Batch, Document, Entry, IndexVersion
+from lore.types import Batch, Document, EmbeddedDocument, IndexVersion
 
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 from tests.ingest.houses import LONG, VersionedHouse
@@ -73,7 +73,7 @@ class House(VersionedHouse):
         for number in numbers:
             store = self.versions.open(number)
             assert self.passages(number) == self.expected(number)
-            assert store.fingerprints() == store.kept()
+            assert store.fingerprints() == store.document_fingerprints()
             counts = store.count()
             assert counts.chunks == counts.recorded_chunks
 
@@ -137,7 +137,7 @@ class CutOffStore(LanceStore):
 
     writes = 1
 
-    def replace_chunks(self, entries: Sequence[Entry]) -> int:
+    def replace_chunks(self, entries: Sequence[EmbeddedDocument]) -> int:
         if self.writes <= 0:
             raise CutOff
         self.writes -= 1
@@ -209,11 +209,13 @@ def test_a_version_made_in_the_middle_of_a_sync_has_its_documents_before_the_cur
     assert house.passages(2)["fake:p0"] == ["# Changed\n\nAfter the build."]
 
 
-def replace_of(house: House, document: Document, text: str) -> Entry:
+def replace_of(house: House, document: Document, text: str) -> EmbeddedDocument:
     """A new state of a document, as a sync writes it that knows of one version only."""
     document = replace(document, text=text)
     chunks = MarkdownSplitter(300).split(document)
-    return Entry(document, text, tuple(chunks), house.embedder.embed_documents([c.embedded_text for c in chunks]))
+    return EmbeddedDocument(
+        document, text, tuple(chunks), house.embedder.embed_documents([c.embedded_text for c in chunks])
+    )
 
 
 class BusyStore(LanceStore):

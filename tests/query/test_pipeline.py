@@ -14,7 +14,7 @@ from lore.query.answer.llm import EMPTY_INDEX, NO_MODEL, NOTHING_FOUND, UNCITED
 from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
 from lore.query.pipeline import MAX_QUESTION_CHARACTERS, Pipeline
 from lore.query.prompts import load_prompt, prompt_version
-from lore.types import Answer, Check, Chunk, Hit, Plan, Question, Ranked, Usage
+from lore.types import Answer, CandidateRank, Check, Chunk, Hit, Plan, Question, Usage
 
 from tests.fakes import FakeChatModel, FakeEmbedder
 from tests.query.fakes import MemoryIndex, ReversingReranker, make_chunk
@@ -342,7 +342,7 @@ class TestTrace:
         assert [ranked.found_at for ranked in trace.ranking] == [1, 2, 3, 4]
         assert [ranked.reranked_at for ranked in trace.ranking] == [None, 3, 2, 1]
         assert [ranked.chunk_id for ranked in trace.ranking[:0:-1]] == [hit.chunk.id for hit in trace.passages]
-        assert all(isinstance(ranked, Ranked) and ranked.title for ranked in trace.ranking)
+        assert all(isinstance(ranked, CandidateRank) and ranked.title for ranked in trace.ranking)
 
     def test_each_asking_has_an_id_of_its_own(self) -> None:
         setup = Setup()

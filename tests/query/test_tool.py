@@ -14,7 +14,7 @@ from langchain_core.tools import StructuredTool
 from lore import make_search_tool
 from lore.errors import StoreError
 from lore.query.pipeline import Pipeline
-from lore.query.understand.filters import KnownSource
+from lore.query.understand.filters import SearchableSource
 from lore.types import Chunk
 
 from tests.fakes import FakeEmbedder
@@ -28,9 +28,9 @@ CHUNKS = (
     make_chunk("board", "The API key of the board is in the safe.", audiences=("board",), source_id="safe"),
 )
 SOURCES = (
-    KnownSource("docs", "site", "The docs"),
-    KnownSource("wiki", "site", "The wiki"),
-    KnownSource("safe", "files", "The safe", audiences=("board",)),
+    SearchableSource("docs", "site", "The docs"),
+    SearchableSource("wiki", "site", "The wiki"),
+    SearchableSource("safe", "files", "The safe", audiences=("board",)),
 )
 
 

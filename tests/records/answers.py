@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from lore.types import (
     Answer,
+    CandidateRank,
     Check,
     Chunk,
     Citation,
@@ -16,7 +17,6 @@ from lore.types import (
     Message,
     Plan,
     Question,
-    Ranked,
     Trace,
     Usage,
 )
@@ -91,7 +91,9 @@ def _trace(name: str) -> Trace:
         candidates=5,
         passages=hits,
         ranking=tuple(
-            Ranked(f"{name}-chunk-{place}", f"docs:{name}", "Page", place, None if place > 3 else 4 - place, 1 / place)
+            CandidateRank(
+                f"{name}-chunk-{place}", f"docs:{name}", "Page", place, None if place > 3 else 4 - place, 1 / place
+            )
             for place in range(1, 6)
         ),
         check=Check((1,), ("[7]",), ("https://evil.example",)),

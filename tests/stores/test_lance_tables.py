@@ -11,7 +11,7 @@ import pytest
 from lore.stores import schema
 from lore.stores.lancedb.store import LanceStore
 from lore.stores.lancedb.tables import BLANK, replace_chunks, upsert
-from lore.types import Counts, Entry
+from lore.types import Counts, EmbeddedDocument
 
 from tests.contracts.store import RECIPE, embed, held, make_entry, texts
 
@@ -38,7 +38,7 @@ def test_chunks_that_did_not_change_are_not_written(store: LanceStore, address: 
     replace_chunks(table, [entry])
     assert table.version == before
     moved = replace(entry.chunks[1], start=5, end=8)
-    changed = Entry(entry.document, "2", (entry.chunks[0], moved, entry.chunks[2]), entry.vectors)
+    changed = EmbeddedDocument(entry.document, "2", (entry.chunks[0], moved, entry.chunks[2]), entry.vectors)
     fragments = table.stats()["fragment_stats"]["num_fragments"]
     store.replace([changed])
     table = chunk_table(address)

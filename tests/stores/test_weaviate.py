@@ -204,10 +204,10 @@ def test_a_source_may_have_more_documents_than_one_query_gives(
     else:
         monkeypatch.setattr(rows, "at_once", lambda *_: None)  # what one query does not give
     names = {f"fake:d{number}" for number in range(4)}
-    assert set(store.kept("fake")) == set(store.fingerprints("fake")) == names
+    assert set(store.document_fingerprints("fake")) == set(store.fingerprints("fake")) == names
     assert {document.id for document in store.documents("fake")} == names
-    assert {outline.id for outline in store.outlines("fake")} == names
-    assert store.kept("fake ") == {"fake :other": "1"}
+    assert {outline.id for outline in store.document_infos("fake")} == names
+    assert store.document_fingerprints("fake ") == {"fake :other": "1"}
 
 
 def test_a_document_that_the_server_does_not_take_is_named_and_the_others_are_stored(weaviate_index: Address) -> None:

@@ -129,7 +129,9 @@ class Sync:
             raise
 
     def _extraction(self, staging: Staging) -> Extraction:
-        held = tuple({**self._store.kept(self._source.id), **self._store.fingerprints(self._source.id)})
+        held = tuple(
+            {**self._store.document_fingerprints(self._source.id), **self._store.fingerprints(self._source.id)}
+        )
         since, synced_at = self._memory.cursor(held)
         origin = origin_of(self._source.id, since, self._recipe, self._declared, synced_at)
         return Extraction(self._source, self._redactor, Checkpoints(staging, origin), since, held)

@@ -123,7 +123,7 @@ class VersionBuilder:
         `replace_chunks`, while an older text under a newer fingerprint would pass for it.
         """
         held = self.store.fingerprints(source_id, ids=ids)
-        kept = self.store.kept(source_id, ids=ids)
+        kept = self.store.document_fingerprints(source_id, ids=ids)
 
         def mine(name: str) -> bool:
             return part is None or part_of(name, part)
@@ -134,7 +134,7 @@ class VersionBuilder:
 
 def behind(store: Store) -> list[str]:
     """The ids of documents that a version does not hold as they are kept, or holds and should not."""
-    held, kept = store.fingerprints(), store.kept()
+    held, kept = store.fingerprints(), store.document_fingerprints()
     return [name for name in {**held, **kept} if held.get(name) != kept.get(name)]
 
 

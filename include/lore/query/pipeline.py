@@ -21,7 +21,7 @@ from lore.query.retrieve.rerank import rerank
 from lore.query.retrieve.search import retrieve
 from lore.query.state import Run
 from lore.query.understand.context import GlobalContext
-from lore.query.understand.filters import KnownSource, describe, fitting, narrowed
+from lore.query.understand.filters import SearchableSource, describe, fitting, narrowed
 from lore.query.understand.plan import make_plan
 from lore.types import Answer, Filters, Hit, Plan, Question
 
@@ -66,7 +66,7 @@ class Pipeline:
         context_tokens: int | None = None,
         deadlines: Deadlines | None = None,
         context: GlobalContext | None = None,
-        sources: Sequence[KnownSource] = (),
+        sources: Sequence[SearchableSource] = (),
         budget: Budget | None = None,
     ) -> None:
         self._index = index

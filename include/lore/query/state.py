@@ -13,7 +13,7 @@ from lore.query.answer.quotes import cite
 from lore.query.budget import Purse
 from lore.query.retrieve.passages import Passage
 from lore.query.verify.stream import citations_of
-from lore.types import Answer, Check, Citation, Hit, Plan, Question, Ranked, Trace, Usage
+from lore.types import Answer, CandidateRank, Check, Citation, Hit, Plan, Question, Trace, Usage
 
 __all__ = ["Run"]
 
@@ -100,11 +100,11 @@ class Run:
         return Answer(self.question, text, citations, self.found, trace, self.nearest, uuid4().hex)
 
 
-def _ranking(candidates: Sequence[Hit], ranked: Sequence[Hit], sources: Sequence[Passage]) -> tuple[Ranked, ...]:
+def _ranking(candidates: Sequence[Hit], ranked: Sequence[Hit], sources: Sequence[Passage]) -> tuple[CandidateRank, ...]:
     """Where each candidate stood; kept are those that a source was made of."""
     kept = {hit.chunk.id for source in sources for hit in source.parts}
     places = {hit.chunk.id: place for place, hit in enumerate(ranked, start=1) if hit.chunk.id in kept}
     return tuple(
-        Ranked(hit.chunk.id, hit.chunk.document_id, hit.chunk.title, place, places.get(hit.chunk.id), hit.score)
+        CandidateRank(hit.chunk.id, hit.chunk.document_id, hit.chunk.title, place, places.get(hit.chunk.id), hit.score)
         for place, hit in enumerate(candidates, start=1)
     )

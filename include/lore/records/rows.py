@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_type_hints
 
 from lore.records import tables
-from lore.types import Answer, Chunk, Citation, Hit, Message, Plan, Question, Ranked, Trace, Usage
+from lore.types import Answer, CandidateRank, Chunk, Citation, Hit, Message, Plan, Question, Trace, Usage
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -93,7 +93,7 @@ def answer_of(rows: Rows) -> Answer:
         candidates=row["candidates"],
         version=row["index_version"],
         usage=tuple(_of_row(Usage, part) for part in parts[tables.calls.name]),
-        ranking=tuple(_of_row(Ranked, part) for part in parts[tables.candidates.name]),
+        ranking=tuple(_of_row(CandidateRank, part) for part in parts[tables.candidates.name]),
         passages=tuple(_hit(part) for part in parts[tables.passages.name]),
     )
     cited = {

@@ -156,7 +156,7 @@ candidates = Table(
     _bag("more"),
     sqlite_with_rowid=False,  # hundreds of rows for an answer: kept once, in the order of the key
 )
-"""Where each passage that was found stood, before and after reranking: a `Ranked`."""
+"""Where each passage that was found stood, before and after reranking: a `CandidateRank`."""
 
 passages = Table(
     "lore_passages",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lore.errors import StoreError
-from lore.types import Entry
+from lore.types import EmbeddedDocument
 
 if TYPE_CHECKING:
     from lore.types import Matrix, Vector
@@ -26,7 +26,7 @@ def check_query(vector: Vector | None, alpha: float, dimensions: int) -> None:
         raise StoreError("The query's vector is not finite.")
 
 
-def check_entries(entries: Sequence[Entry], dimensions: int) -> None:
+def check_entries(entries: Sequence[EmbeddedDocument], dimensions: int) -> None:
     """Raise StoreError for entries that cannot be stored together, so that nothing of them is written."""
     documents: set[str] = set()
     chunks: set[str] = set()

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lore.errors import StoreError
-from lore.types import Chunk, Document, Entry, Failure, Outline, SourceState
+from lore.types import Chunk, Document, DocumentInfo, EmbeddedDocument, Failure, SourceState
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +28,7 @@ each column of each row that it reads.
 """
 
 OUTLINE_COLUMNS = ("id", "url", "title", "audiences", "metadata")
-"""What an `Outline` is made of."""
+"""What an `DocumentInfo` is made of."""
 
 DOCUMENT_COLUMNS = ("id", "source_id", "url", "title", "text", "format", "updated_at", "metadata", "audiences")
 
@@ -104,14 +104,14 @@ def state_rows(values: Mapping[str, object]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=state_schema())
 
 
-def document_rows(entries: Sequence[Entry]) -> pa.Table:
+def document_rows(entries: Sequence[EmbeddedDocument]) -> pa.Table:
     """Rows of the document table."""
     import pyarrow as pa
 
     return pa.Table.from_pylist([_document_row(entry) for entry in entries], schema=document_schema())
 
 
-def mark_rows(entries: Sequence[Entry], *, pending: bool) -> pa.Table:
+def mark_rows(entries: Sequence[EmbeddedDocument], *, pending: bool) -> pa.Table:
     """Rows of a table of marks; `pending` leaves the fingerprints empty."""
     import pyarrow as pa
 
@@ -130,7 +130,7 @@ def metadata_json(document: Document) -> str:
         ) from error
 
 
-def document_values(entry: Entry) -> dict[str, Any]:
+def document_values(entry: EmbeddedDocument) -> dict[str, Any]:
     """What every store keeps of a document, but for id and date. Raises StoreError for metadata that are no JSON."""
     document = entry.document
     return {
@@ -145,7 +145,7 @@ def document_values(entry: Entry) -> dict[str, Any]:
     }
 
 
-def mark_values(entry: Entry, *, pending: bool) -> dict[str, Any]:
+def mark_values(entry: EmbeddedDocument, *, pending: bool) -> dict[str, Any]:
     """What every store marks of a document in a version, but for its id; `pending` leaves the fingerprint empty."""
     return {
         "source_id": clean(entry.document.source_id),
@@ -188,7 +188,7 @@ def _decoder() -> Decoder[Chunk]:
     return Decoder(Chunk)
 
 
-def _document_row(entry: Entry) -> dict[str, object]:
+def _document_row(entry: EmbeddedDocument) -> dict[str, object]:
     document = entry.document
     return document_values(entry) | {"id": clean(document.id), "updated_at": utc(document.updated_at)}
 
@@ -223,12 +223,12 @@ def to_documents(table: pa.Table) -> list[Document]:
     ]
 
 
-def to_outlines(table: pa.Table) -> Iterator[Outline]:
+def to_document_infos(table: pa.Table) -> Iterator[DocumentInfo]:
     """The outlines of rows that have at least `OUTLINE_COLUMNS`."""
     for batch in table.select(OUTLINE_COLUMNS).to_batches(max_chunksize=ROWS_AT_ONCE):
         for row in batch.to_pylist():
             own = {"metadata": json.loads(row["metadata"]), "audiences": tuple(row["audiences"])}
-            yield Outline(**row | own)
+            yield DocumentInfo(**row | own)
 
 
 def to_chunks(table: pa.Table) -> list[Chunk]:

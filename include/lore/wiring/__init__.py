@@ -14,7 +14,7 @@ from lore.protocols import Embedder, Index, Recorder, Store
 from lore.query.pipeline import Deadlines, Pipeline
 from lore.settings import Settings
 from lore.types import Usage
-from lore.wiring.assistant import known_sources, make_context
+from lore.wiring.assistant import make_context, searchable_sources
 from lore.wiring.models import make_budget, make_chat_model, make_embedder, make_judge_model, make_reranker
 from lore.wiring.sources import make_source
 from lore.wiring.stores import (
@@ -139,6 +139,6 @@ def make_pipeline(
         ),
         recorder=recorder,
         context=make_context(settings, embedder),
-        sources=known_sources(settings),
+        sources=searchable_sources(settings),
         budget=make_budget(settings, recorded=recorder is not None),
     )

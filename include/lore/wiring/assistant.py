@@ -5,10 +5,10 @@ from __future__ import annotations
 from lore.declarations import load_assistant, load_declarations
 from lore.protocols import Embedder
 from lore.query.understand.context import GlobalContext
-from lore.query.understand.filters import KnownSource
+from lore.query.understand.filters import SearchableSource
 from lore.settings import Settings
 
-__all__ = ["known_sources", "make_context"]
+__all__ = ["make_context", "searchable_sources"]
 
 
 def make_context(settings: Settings, embedder: Embedder) -> GlobalContext | None:
@@ -19,12 +19,12 @@ def make_context(settings: Settings, embedder: Embedder) -> GlobalContext | None
     return GlobalContext(assistant.name, assistant.context, embedder, file=settings.project.assistant.name)
 
 
-def known_sources(settings: Settings) -> tuple[KnownSource, ...]:
+def searchable_sources(settings: Settings) -> tuple[SearchableSource, ...]:
     """The declared sources; a broken declaration, or no folder of them, only leaves less to be named."""
     if not settings.project.sources_dir.is_dir():
         return ()
     return tuple(
-        KnownSource(
+        SearchableSource(
             declaration.id,
             declaration.kind,
             declaration.title,

@@ -18,7 +18,7 @@ from lore.ingest.baseline.parquet_file import FORMAT, GROUP_BYTES, BaselineFile,
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync, SyncReport
 from lore.stores.lancedb.store import LanceStore
-from lore.types import Batch, Document, Entry, Recipe, SourceState
+from lore.types import Batch, Document, EmbeddedDocument, Recipe, SourceState
 
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 
@@ -69,7 +69,7 @@ class CutOffStore(LanceStore):
 
     writes = 1
 
-    def replace(self, entries: Sequence[Entry]) -> None:
+    def replace(self, entries: Sequence[EmbeddedDocument]) -> None:
         if self.writes <= 0:
             raise CutOff
         self.writes -= 1
@@ -286,7 +286,7 @@ class TestAnIndexThatIsNotEmpty:
         (document,) = pages(1)
         chunks = MarkdownSplitter(BUDGET).split(document)
         vectors = new.embedder.embed_documents([chunk.embedded_text for chunk in chunks])
-        new.store.replace([Entry(document, "f", tuple(chunks), vectors)])
+        new.store.replace([EmbeddedDocument(document, "f", tuple(chunks), vectors)])
         with pytest.raises(ConfigurationError, match="first sync"):
             new.baseline().load(file)
 

@@ -26,7 +26,7 @@ from lore.protocols import Store, Versions
 from lore.stores.lancedb.folder import Tables
 from lore.stores.lancedb.store import LanceStore
 from lore.stores.lancedb.versions import LanceVersions
-from lore.types import Batch, Chunk, Document, Outline, Recipe
+from lore.types import Batch, Chunk, Document, DocumentInfo, Recipe
 
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 
@@ -98,7 +98,7 @@ class House:
 
     def check(self) -> None:
         """Assert that each version holds the passages of what is shown, and only these."""
-        kept = self.store.kept()
+        kept = self.store.document_fingerprints()
         for number in [version.number for version in self.versions.all()]:
             store = self.versions.open(number)
             assert not behind(store)
@@ -108,11 +108,15 @@ class House:
                 assert bool(store.chunks(name)) != is_hidden(mark), name
 
     def shown(self) -> set[str]:
-        return {name.partition(":")[2] for name, mark in self.store.kept("fake").items() if not is_hidden(mark)}
+        return {
+            name.partition(":")[2]
+            for name, mark in self.store.document_fingerprints("fake").items()
+            if not is_hidden(mark)
+        }
 
     def duplicates(self) -> dict[str, str]:
         """Hidden page → page in its place, as the kept documents say."""
-        marks = self.store.kept("fake")
+        marks = self.store.document_fingerprints("fake")
         return {
             document.id.partition(":")[2]: document.metadata["duplicate_of"].partition(":")[2]
             for document in self.store.documents("fake")
@@ -188,7 +192,7 @@ def test_short_pages_are_one_only_when_they_are_equal(house: House) -> None:
 
 def test_empty_pages_are_never_one(house: House) -> None:
     house.new_sync(TEXTS, [page("a", "", title=""), page("b", " \n", title="")]).run()
-    assert not any(map(is_hidden, house.store.kept().values()))
+    assert not any(map(is_hidden, house.store.document_fingerprints().values()))
 
 
 def test_texts_are_not_compared_where_that_is_declared(house: House) -> None:
@@ -241,10 +245,10 @@ def replace_rule(rule: Duplicates, **changes: Any) -> Duplicates:
     return Duplicates(**{**rule.model_dump(), **changes})
 
 
-def outline(name: str, text: str = "", **changes: Any) -> Outline:
+def outline(name: str, text: str = "", **changes: Any) -> DocumentInfo:
     values = {"url": f"https://docs.example.com/{name}", "title": "", "audiences": ("public",)}
     metadata = {"text_signature": signature("", text)} if text else {}
-    return Outline(id=f"fake:{name}", metadata=metadata, **(values | changes))
+    return DocumentInfo(id=f"fake:{name}", metadata=metadata, **(values | changes))
 
 
 @pytest.mark.parametrize(
@@ -471,7 +475,7 @@ def test_sources_are_apart(house: House) -> None:
     house.sync(LANGUAGES, page("en/a", 1))
     other = make_document("de/a", prose(1), source_id="other", url="https://docs.example.com/de/a")
     house.sync(LANGUAGES, source=FakeSource([Batch((other,))], id="other"))
-    assert not any(map(is_hidden, house.store.kept().values()))
+    assert not any(map(is_hidden, house.store.document_fingerprints().values()))
 
 
 # -------------------------------------------------------------------------------------- versions and baselines

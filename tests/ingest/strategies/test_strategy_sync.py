@@ -137,7 +137,7 @@ def test_another_strategy_makes_all_passages_over(house: House, given_again: boo
     back = house.sync(source([], "three", listing=list(plain))).run()
     assert back.changed == 3 and house.strategies() == {"": {"basic"}}
     assert {name: [chunk.text for chunk in house.passages(name)] for name in plain} == plain
-    assert house.store.kept() == house.store.fingerprints()
+    assert house.store.document_fingerprints() == house.store.fingerprints()
 
 
 def test_a_changed_page_is_still_seen_after_its_passages_were_made_over(house: House) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 from lore.query.understand.filters import (
-    KnownSource,
+    SearchableSource,
     checked_filters,
     describe,
     fitting,
@@ -20,11 +20,11 @@ from tests.query.fakes import make_hit
 
 TODAY = date(2026, 11, 30)
 SOURCES = (
-    KnownSource("handbook", "files", "Tidewheel handbook"),
-    KnownSource("ray_docs", "site", "Ray documentation"),
-    KnownSource("team_slack", "slack", "Team Slack", channels=("support", "releases")),
-    KnownSource("tracker", "github_issues", "Tidewheel tracker"),
-    KnownSource("so", "stackoverflow", "Questions on Airflow"),
+    SearchableSource("handbook", "files", "Tidewheel handbook"),
+    SearchableSource("ray_docs", "site", "Ray documentation"),
+    SearchableSource("team_slack", "slack", "Team Slack", channels=("support", "releases")),
+    SearchableSource("tracker", "github_issues", "Tidewheel tracker"),
+    SearchableSource("so", "stackoverflow", "Questions on Airflow"),
 )
 
 
@@ -152,7 +152,10 @@ class TestOfAModel:
         assert len(notes[0]) < 300
 
     def test_a_word_that_names_every_source_names_none(self) -> None:
-        known = (KnownSource("ray_docs", "site", "Ray docs"), KnownSource("ray_bugs", "github_issues", "Ray bugs"))
+        known = (
+            SearchableSource("ray_docs", "site", "Ray docs"),
+            SearchableSource("ray_bugs", "github_issues", "Ray bugs"),
+        )
         filters, _ = checked_filters(["ray_docs"], "", "", Question("How does Ray retry?"), known, TODAY)
         assert filters == Filters()
         filters, _ = checked_filters(["ray_docs"], "", "", Question("How does Ray retry? See the docs"), known, TODAY)
@@ -185,7 +188,7 @@ class TestOfAModel:
 
 
 def test_what_the_asker_must_not_know_of_is_not_there_to_be_named() -> None:
-    board = KnownSource("board_notes", "files", "Board notes", audiences=("board",))
+    board = SearchableSource("board_notes", "files", "Board notes", audiences=("board",))
     seen = visible_to([*SOURCES, board], Question("What do the board notes say?"))
     assert board not in seen
     assert board in visible_to([board], Question("What do they say?", audiences=("public", "board")))

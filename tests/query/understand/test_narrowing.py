@@ -11,7 +11,7 @@ from lore.query.answer.llm import NO_MODEL, UNCITED
 from lore.query.events import Answered, Event, Planned, Reranked, Retrieved
 from lore.query.pipeline import Pipeline
 from lore.query.understand.context import GlobalContext
-from lore.query.understand.filters import KnownSource
+from lore.query.understand.filters import SearchableSource
 from lore.types import Answer, Filters, Plan, Question
 
 from tests.fakes import FakeChatModel, FakeEmbedder
@@ -26,10 +26,10 @@ CHUNKS = (
     make_chunk("board", "The API key of the board is rotated in May.", source_id="safe", audiences=("board",)),
 )
 SOURCES = (
-    KnownSource("docs", "site", "The docs"),
-    KnownSource("team_slack", "slack", "Team Slack", channels=("platform",)),
-    KnownSource("safe", "files", "The safe", audiences=("board",)),
-    KnownSource("empty", "discourse", "Our forum"),
+    SearchableSource("docs", "site", "The docs"),
+    SearchableSource("team_slack", "slack", "Team Slack", channels=("platform",)),
+    SearchableSource("safe", "files", "The safe", audiences=("board",)),
+    SearchableSource("empty", "discourse", "Our forum"),
 )
 WORDINGS = ["rotate API key", "API key rotation", "The API key is rotated"]
 

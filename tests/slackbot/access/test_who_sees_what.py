@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from lore.protocols import OnUsage
 from lore.query.pipeline import Pipeline
-from lore.query.understand.filters import KnownSource
+from lore.query.understand.filters import SearchableSource
 from lore.slackbot.access.audiences import Audiences
 from lore.slackbot.events.incoming import read_command, read_event
 from lore.slackbot.reply.conversation import history
 from lore.slackbot.types import Ask
 from lore.stores.lancedb.store import LanceStore
-from lore.types import PUBLIC, Chunk, Entry, Message, Question, Recipe
+from lore.types import PUBLIC, Chunk, EmbeddedDocument, Message, Question, Recipe
 
 from tests.fakes import FakeEmbedder, make_document
 from tests.slackbot.fake_slack import BOT, FakeSlack
@@ -45,7 +45,7 @@ QUESTIONS = (
 )
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> Iterator[EmbeddedDocument]:
     said = (
         "The launch word of the project is {}. Say it to nobody else, and ask for the launch word when you forget it."
     )
@@ -58,7 +58,7 @@ def entries() -> Iterator[Entry]:
     yield entry("team_slack", "QUOKKA-copy", copy, ("slack:CA",), title="QUOKKA says the door code")
 
 
-def entry(source: str, name: str, text: str, audiences: tuple[str, ...], title: str = "Launch") -> Entry:
+def entry(source: str, name: str, text: str, audiences: tuple[str, ...], title: str = "Launch") -> EmbeddedDocument:
     document = make_document(name, text, source, title=title, audiences=audiences)
     chunk = Chunk(
         id=str(uuid.uuid5(uuid.NAMESPACE_URL, document.id)),
@@ -73,7 +73,7 @@ def entry(source: str, name: str, text: str, audiences: tuple[str, ...], title: 
         end=len(text),
         audiences=audiences,
     )
-    return Entry(document, "1", (chunk,), EMBEDDER.embed_documents([chunk.embedded_text]))
+    return EmbeddedDocument(document, "1", (chunk,), EMBEDDER.embed_documents([chunk.embedded_text]))
 
 
 class TellTale:
@@ -115,9 +115,9 @@ class House:
 
     def pipeline(self, model: TellTale | None) -> Pipeline:
         sources = (
-            KnownSource("handbook", "files", "The handbook"),
-            KnownSource("team_slack", "slack", "Team Slack", channels=("general", "private-a")),
-            KnownSource("board_slack", "slack", "WOMBAT board", channels=("private-b",), audiences=("slack:CB",)),
+            SearchableSource("handbook", "files", "The handbook"),
+            SearchableSource("team_slack", "slack", "Team Slack", channels=("general", "private-a")),
+            SearchableSource("board_slack", "slack", "WOMBAT board", channels=("private-b",), audiences=("slack:CB",)),
         )
         return Pipeline(
             self.store, EMBEDDER, None, model, alpha=0.5, retrieve_limit=50, rerank_limit=8, sources=sources

@@ -70,7 +70,7 @@ class BaselineExport:
         total = self._store.count().documents
         if not total:
             raise ConfigurationError("The index is empty: there is nothing to export.", remedy="Run: lore sync --all")
-        seen = _Seen({source_id: self._store.kept(source_id) for source_id in states})
+        seen = _Seen({source_id: self._store.document_fingerprints(source_id) for source_id in states})
         with writing(path, force=force) as file, BaselineWriter(file) as writer:
             for group in _groups(self._store.documents()):
                 for row in self._rows(group, seen, vectors):
@@ -99,7 +99,9 @@ class BaselineExport:
         return matrix
 
     def _header(self, states: Mapping[str, SourceState], seen: _Seen) -> Header:
-        unsettled = {source_id: seen.unsettled(source_id, self._store.kept(source_id)) for source_id in seen.ids}
+        unsettled = {
+            source_id: seen.unsettled(source_id, self._store.document_fingerprints(source_id)) for source_id in seen.ids
+        }
         unsettled = {source_id: ids for source_id, ids in unsettled.items() if ids}
         return Header(
             format=FORMAT,

@@ -45,7 +45,7 @@ class SourceMemory:
             return manifest.cursor
         if manifest.cursor is None or not isinstance(self._source, Rereadable):
             return None
-        return self._source.without(manifest.cursor, [failure.document_id for failure in failures])
+        return self._source.rewind(manifest.cursor, [failure.document_id for failure in failures])
 
     def remember(self, report: SyncReport, reached: Cursor | None) -> None:
         """Save how a sync ended; the cursor moves to what was `reached`, and stays where nothing was."""

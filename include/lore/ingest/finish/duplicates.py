@@ -20,7 +20,7 @@ from lore.errors import ConfigurationError
 from lore.ingest.finish.similarity import Similar, is_signature, signature
 from lore.ingest.finish.visibility import hidden, shown
 from lore.protocols import Store
-from lore.types import Document, Outline
+from lore.types import Document, DocumentInfo
 
 if TYPE_CHECKING:
     from lore.declarations import Duplicates
@@ -93,7 +93,7 @@ def decide(store: Store, source_id: str, rule: Duplicates | None, *, gone: Colle
     """
     if rule is None:
         return Decision()
-    outlines = [outline for outline in store.outlines(source_id) if outline.id not in gone]
+    outlines = [outline for outline in store.document_infos(source_id) if outline.id not in gone]
     signatures: dict[str, str] = {}
     if rule.similarity is not None:
         unsigned = [outline.id for outline in outlines if not is_signature(outline.metadata.get(SIGNATURE))]
@@ -105,7 +105,7 @@ def decide(store: Store, source_id: str, rule: Duplicates | None, *, gone: Colle
 
 
 def winners_of(
-    outlines: Iterable[Outline],
+    outlines: Iterable[DocumentInfo],
     rule: Duplicates,
     signatures: Mapping[str, str],
     *,
@@ -120,8 +120,8 @@ def winners_of(
     """
     order = sorted(outlines, key=_ranking(rule))
     behind: dict[str, str] = {}
-    best: dict[object, Outline] = {}
-    pages: list[Outline] = []
+    best: dict[object, DocumentInfo] = {}
+    pages: list[DocumentInfo] = []
     without_part = _without_part(rule, variants_seconds)
     for outline in order:
         address = address_of(outline)
@@ -135,7 +135,7 @@ def winners_of(
     return {loser: behind.get(winner, winner) for loser, winner in behind.items()}
 
 
-def _alike(pages: Sequence[Outline], similarity: float, signatures: Mapping[str, str]) -> dict[str, str]:
+def _alike(pages: Sequence[DocumentInfo], similarity: float, signatures: Mapping[str, str]) -> dict[str, str]:
     """Page → the page before it that it is most like, of those that are like none themselves."""
     behind: dict[str, str] = {}
     similar: dict[object, Similar] = {}
@@ -152,12 +152,12 @@ def _alike(pages: Sequence[Outline], similarity: float, signatures: Mapping[str,
     return behind
 
 
-def address_of(outline: Outline) -> str:
+def address_of(outline: DocumentInfo) -> str:
     """What tells where a page stands: its address, else its id without the source, from a slash on."""
     return (outline.url or "/" + outline.id.partition(":")[2].lstrip("/"))[:MAX_ADDRESS]
 
 
-def _audiences(outline: Outline) -> tuple[str, ...]:
+def _audiences(outline: DocumentInfo) -> tuple[str, ...]:
     """Who may see it: a page that is hidden behind one for others would be lost to its own readers."""
     return tuple(sorted(set(outline.audiences)))
 
@@ -199,11 +199,11 @@ def _has(address: str, pieces: Sequence[str]) -> bool:
     return True
 
 
-def _ranking(rule: Duplicates) -> Callable[[Outline], Rank]:
+def _ranking(rule: Duplicates) -> Callable[[DocumentInfo], Rank]:
     """The order of preference, best first; no two documents have the same place in it."""
     preferred = [piece.split("*") for piece in rule.prefer]
 
-    def rank(outline: Outline) -> Rank:
+    def rank(outline: DocumentInfo) -> Rank:
         address = address_of(outline)
         version = VERSION.search(address)
         numbers = [-int(number) for number in version[1].split(".")] if version else []

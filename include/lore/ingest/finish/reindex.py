@@ -45,7 +45,7 @@ def remake(
     a document whose passages could not be made.
     """
     started = time.monotonic()
-    kept, held = store.kept(source_id), store.fingerprints(source_id)
+    kept, held = store.document_fingerprints(source_id), store.fingerprints(source_id)
     marks: dict[str, str] = {}
     stale: set[str] = set()
     for name, mark in kept.items():

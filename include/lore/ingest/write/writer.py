@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from lore.protocols import Embedder, Store
-from lore.types import Chunk, Document, Entry
+from lore.types import Chunk, Document, EmbeddedDocument
 
 if TYPE_CHECKING:
     from lore.types import Matrix, Vector
@@ -29,7 +29,7 @@ class EntryWriter:
         store: Store,
         embedder: Embedder,
         *,
-        write: Callable[[Sequence[Entry]], object] | None = None,
+        write: Callable[[Sequence[EmbeddedDocument]], object] | None = None,
         relatives: Sequence[Store] = (),
     ) -> None:
         self._stores = (store, *relatives)
@@ -57,7 +57,7 @@ class EntryWriter:
         vectors = self._vectors([chunk for _, _, chunks in waiting for chunk in chunks])
         self._write(
             [
-                Entry(document, fingerprint, tuple(chunks), self._matrix(chunks, vectors))
+                EmbeddedDocument(document, fingerprint, tuple(chunks), self._matrix(chunks, vectors))
                 for document, fingerprint, chunks in waiting
             ]
         )

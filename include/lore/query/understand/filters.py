@@ -16,11 +16,11 @@ from lore.query.content_words import content_words
 from lore.query.understand.dates import named_dates, names_a_time, read_dates
 from lore.types import PUBLIC, Filters, Hit, Question
 
-__all__ = ["KnownSource", "checked_filters", "describe", "fitting", "named_filters", "narrowed", "visible_to"]
+__all__ = ["SearchableSource", "checked_filters", "describe", "fitting", "named_filters", "narrowed", "visible_to"]
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSource:
+class SearchableSource:
     """A source that a question may name; `channels` are names without #, `audiences` those who may know of it."""
 
     id: str
@@ -60,7 +60,7 @@ _DOCS_OF = re.compile(r"\b(?:the|our) (?:(\S+) (?:docs|documentation)|(?:docs|do
 _CHANNEL = re.compile(r"(?<![\w&#/])#([\w-]{1,80})")
 
 
-def visible_to(sources: Iterable[KnownSource], question: Question) -> list[KnownSource]:
+def visible_to(sources: Iterable[SearchableSource], question: Question) -> list[SearchableSource]:
     """The sources that the asker may know of, and that the question is not already narrowed away from."""
     return [
         source
@@ -69,14 +69,14 @@ def visible_to(sources: Iterable[KnownSource], question: Question) -> list[Known
     ]
 
 
-def named_filters(question: Question, known: Sequence[KnownSource], today: date) -> Filters:
+def named_filters(question: Question, known: Sequence[SearchableSource], today: date) -> Filters:
     """What the words of the question narrow the search to, by exact rules; English only."""
     sources = _named_sources(question.text, known)
     return replace(named_dates(question.text, today, of_a_source=bool(sources)), sources=sources)
 
 
 def checked_filters(
-    sources: Sequence[str], after: str, before: str, question: Question, known: Sequence[KnownSource], today: date
+    sources: Sequence[str], after: str, before: str, question: Question, known: Sequence[SearchableSource], today: date
 ) -> tuple[Filters, tuple[str, ...]]:
     """What remains of a language model's filters, and notes on what does not.
 
@@ -130,7 +130,7 @@ def _day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}"
 
 
-def _named_sources(text: str, known: Sequence[KnownSource]) -> tuple[str, ...]:
+def _named_sources(text: str, known: Sequence[SearchableSource]) -> tuple[str, ...]:
     channels = {name.lower() for name in _CHANNEL.findall(text)}
     exact = [
         source.id
@@ -141,7 +141,7 @@ def _named_sources(text: str, known: Sequence[KnownSource]) -> tuple[str, ...]:
     return tuple(named) if len(named) < len(known) else ()
 
 
-def _is_quoted(source: KnownSource, text: str) -> bool:
+def _is_quoted(source: SearchableSource, text: str) -> bool:
     """Whether a phrase such as "in the source tracker" or "in the Tidewheel handbook" names the source itself."""
     names = [rf"source [\"'`]?{re.escape(source.id)}"]
     if re.search(r"[_-]", source.id):
@@ -152,7 +152,7 @@ def _is_quoted(source: KnownSource, text: str) -> bool:
     return bool(re.search(phrase, text, re.IGNORECASE))
 
 
-def _of_kind(text: str, known: Sequence[KnownSource]) -> list[str]:
+def _of_kind(text: str, known: Sequence[SearchableSource]) -> list[str]:
     kinds = {kind for pattern, named in _PHRASES if pattern.search(text) for kind in named}
     found = [source for source in known if source.kind in kinds]
     if kinds & set(PAGES) and (of := _DOCS_OF.search(text)):
@@ -162,12 +162,12 @@ def _of_kind(text: str, known: Sequence[KnownSource]) -> list[str]:
     return [source.id for source in found]
 
 
-def _is_named(source: KnownSource, said: str, known: Sequence[KnownSource]) -> bool:
+def _is_named(source: SearchableSource, said: str, known: Sequence[SearchableSource]) -> bool:
     """Whether a text has a word that names this source and not every other one as well."""
     common = set.intersection(*(_name_words(one) for one in known)) if len(known) > 1 else set[str]()
     return bool((_name_words(source) - common) & set(content_words(said)))
 
 
-def _name_words(source: KnownSource) -> set[str]:
+def _name_words(source: SearchableSource) -> set[str]:
     names = (source.id, source.title, KIND_WORDS.get(source.kind, ""), *source.channels)
     return set(content_words(" ".join(names)))

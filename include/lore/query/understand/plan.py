@@ -12,7 +12,7 @@ from lore.query.answer.prompt_sources import as_data
 from lore.query.content_words import content_words
 from lore.query.prompts import load_prompt
 from lore.query.understand.context import GlobalContext
-from lore.query.understand.filters import KnownSource, checked_filters, describe, named_filters, visible_to
+from lore.query.understand.filters import SearchableSource, checked_filters, describe, named_filters, visible_to
 from lore.query.understand.follow_up import stand_alone, with_subject
 from lore.query.understand.plan_reply import WORDINGS, PlanReply, distinct, usable_lines
 from lore.types import Filters, Message, Plan, Question
@@ -39,7 +39,7 @@ class _Setting:
     """What is known beside the question: all that filters and the global context are read from."""
 
     context: GlobalContext | None
-    sources: Sequence[KnownSource]
+    sources: Sequence[SearchableSource]
     today: date
 
 
@@ -48,7 +48,7 @@ def make_plan(
     chat_model: ChatModel | None,
     *,
     context: GlobalContext | None = None,
-    sources: Sequence[KnownSource] = (),
+    sources: Sequence[SearchableSource] = (),
     today: date | None = None,
     on_usage: OnUsage | None = None,
 ) -> tuple[Plan, tuple[str, ...]]:

@@ -66,7 +66,7 @@ class SiteSource:
             found, self._found = self._found, None
         yield from found or ()
 
-    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+    def rewind(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
         """See `Rereadable.without`. These pages are asked for without conditions.
 
         A page beyond `max_pages` is unknown: what led to it must be read again, because links stand in bodies.

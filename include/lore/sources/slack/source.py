@@ -91,7 +91,7 @@ class SlackSource:
             for channel in run.workspace.channels:
                 yield from run.reader.list_ids(channel)
 
-    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+    def rewind(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
         """See `Rereadable.without`. Of a channel that could not be read the cursor holds nothing that it was not in
         before; single conversations it cannot give again.
         """

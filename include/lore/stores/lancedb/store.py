@@ -23,7 +23,18 @@ from lore.stores.lancedb.rows import LanceRows
 from lore.stores.lancedb.search import search, visible
 from lore.stores.lancedb.tables import NOT_BLANK, remove_chunks, replace_chunks, select, sweep, upsert
 from lore.stores.manifest import Manifest
-from lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Outline, Recipe, SourceState
+from lore.types import (
+    PUBLIC,
+    Chunk,
+    Counts,
+    Document,
+    DocumentInfo,
+    EmbeddedDocument,
+    Hit,
+    IndexVersion,
+    Recipe,
+    SourceState,
+)
 
 if TYPE_CHECKING:
     from lore.stores.lancedb.folder import Table
@@ -162,8 +173,10 @@ class LanceStore:
             chunks = tables.chunks.count_rows(where or NOT_BLANK)
             return Counts(len(recorded), chunks, pc.sum(recorded).as_py() or 0)
 
-    def kept(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
-        """See `Store.kept`."""
+    def document_fingerprints(
+        self, source_id: str | None = None, *, ids: Sequence[str] | None = None
+    ) -> dict[str, str]:
+        """See `Store.document_fingerprints`."""
         tables = self._tables()
         return self._fingerprints(tables.documents, source_id, ids) if tables else {}
 
@@ -213,14 +226,14 @@ class LanceStore:
                 )
             yield from schema.to_documents(rows)
 
-    def outlines(self, source_id: str) -> Iterator[Outline]:
+    def document_infos(self, source_id: str) -> Iterator[DocumentInfo]:
         """See `Store.outlines`. One read of the columns that are wanted: some 600 bytes a document."""
         tables = self._tables()
         if tables is None:
             return
         with self._folder.errors("read"):
             rows = select(tables.documents, schema.OUTLINE_COLUMNS, schema.is_in("source_id", [source_id]))
-        yield from schema.to_outlines(rows)
+        yield from schema.to_document_infos(rows)
 
     def state(self, source_id: str) -> SourceState | None:
         """See `Store.state`."""
@@ -238,7 +251,7 @@ class LanceStore:
 
     # ------------------------------------------------------------------------------------------------------ writing
 
-    def replace(self, entries: Sequence[Entry]) -> None:
+    def replace(self, entries: Sequence[EmbeddedDocument]) -> None:
         """See `Store.replace`. Raises StoreError, with nothing written, for entries that cannot be stored together."""
         check_entries(entries, self._recipe.dimensions)
         for piece in schema.slices(entries, DOCUMENTS_IN_A_COMMIT):
@@ -250,7 +263,7 @@ class LanceStore:
                 replace_chunks(tables.chunks, piece)
                 upsert(tables.marks, "id", schema.mark_rows(piece, pending=False))
 
-    def replace_chunks(self, entries: Sequence[Entry]) -> int:
+    def replace_chunks(self, entries: Sequence[EmbeddedDocument]) -> int:
         """See `Store.replace_chunks`. Raises StoreError, with nothing written, as `replace` does."""
         check_entries(entries, self._recipe.dimensions)
         written = 0

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from lore.stores import schema
-from lore.types import Entry
+from lore.types import EmbeddedDocument
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ def remove_chunks(tables: Tables, document_ids: Collection[str]) -> None:
         tables.chunks.delete(schema.is_in("document_id", document_ids))
 
 
-def replace_chunks(table: Table, entries: Sequence[Entry]) -> None:
+def replace_chunks(table: Table, entries: Sequence[EmbeddedDocument]) -> None:
     """Write the chunks and remove others of these documents, in one commit: a reader sees the old or the new ones.
 
     Chunks that are there to the letter are left alone. LanceDB could delete the others in the commit that writes, but

@@ -20,7 +20,7 @@ from lore.stores.schema import (
     utc,
 )
 from lore.stores.weaviate.words import index_words
-from lore.types import Chunk, Document, Entry, Outline, Recipe
+from lore.types import Chunk, Document, DocumentInfo, EmbeddedDocument, Recipe
 
 if TYPE_CHECKING:
     from lore.types import Vector
@@ -126,14 +126,14 @@ def chunk_key(chunk_id: str) -> UUID:
         return key_of(chunk_id)
 
 
-def document_properties(entry: Entry) -> dict[str, Any]:
+def document_properties(entry: EmbeddedDocument) -> dict[str, Any]:
     """A document as properties. Raises StoreError for metadata that are not JSON values."""
     document = entry.document
     own = {"document_id": clean(document.id), "updated_at": _moment(document.updated_at)}
     return document_values(entry) | own
 
 
-def mark_properties(entry: Entry, *, pending: bool) -> dict[str, Any]:
+def mark_properties(entry: EmbeddedDocument, *, pending: bool) -> dict[str, Any]:
     """What a version holds of a document, as properties; `pending` leaves the fingerprint empty."""
     return {"document_id": clean(entry.document.id), **mark_values(entry, pending=pending)}
 
@@ -169,9 +169,9 @@ def to_document(row: Mapping[str, Any]) -> Document:
     )
 
 
-def to_outline(row: Mapping[str, Any]) -> Outline:
+def to_outline(row: Mapping[str, Any]) -> DocumentInfo:
     """The outline of a row with `OUTLINE_PROPERTIES`."""
-    return Outline(
+    return DocumentInfo(
         id=row["document_id"],
         url=row.get("url") or "",
         title=row.get("title") or "",

@@ -36,7 +36,18 @@ from lore.stores.weaviate.schema import (
 )
 from lore.stores.weaviate.search import search
 from lore.stores.weaviate.write import remove_chunks, remove_documents, replace_chunks, replace_documents
-from lore.types import PUBLIC, Chunk, Counts, Document, Entry, Hit, IndexVersion, Outline, Recipe, SourceState
+from lore.types import (
+    PUBLIC,
+    Chunk,
+    Counts,
+    Document,
+    DocumentInfo,
+    EmbeddedDocument,
+    Hit,
+    IndexVersion,
+    Recipe,
+    SourceState,
+)
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -184,8 +195,10 @@ class WeaviateStore:
             held = self._read()
             return weaviate_read.count(held, source_id) if held else Counts(0, 0, 0)
 
-    def kept(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
-        """See `Store.kept`."""
+    def document_fingerprints(
+        self, source_id: str | None = None, *, ids: Sequence[str] | None = None
+    ) -> dict[str, str]:
+        """See `Store.document_fingerprints`."""
         with self._errors("read"):
             held = self._read()
             return weaviate_read.fingerprints(held.documents, source_id, ids) if held else {}
@@ -218,7 +231,7 @@ class WeaviateStore:
                 found = [to_document(row.properties) for row in by_ids(held.documents, page, DOCUMENT_PROPERTIES)]
             yield from (one for one in found if source_id is None or one.source_id == clean(source_id))
 
-    def outlines(self, source_id: str) -> Iterator[Outline]:
+    def document_infos(self, source_id: str) -> Iterator[DocumentInfo]:
         """See `Store.outlines`."""
         with self._errors("read"):
             held = self._read()
@@ -238,7 +251,7 @@ class WeaviateStore:
 
     # ------------------------------------------------------------------------------------------------------ writing
 
-    def replace(self, entries: Sequence[Entry]) -> None:
+    def replace(self, entries: Sequence[EmbeddedDocument]) -> None:
         """See `Store.replace`. Raises StoreError, with nothing written, for entries that cannot be stored together.
 
         When the server refuses single objects, the other documents are completed and the error names these.
@@ -253,7 +266,7 @@ class WeaviateStore:
         if refused:
             raise report(refused, self._connection.explain)
 
-    def replace_chunks(self, entries: Sequence[Entry]) -> int:
+    def replace_chunks(self, entries: Sequence[EmbeddedDocument]) -> int:
         """See `Store.replace_chunks`. Raises StoreError as `replace` does.
 
         Nothing keeps a sync away that changes one of these documents in the same moment: then the fingerprint here is

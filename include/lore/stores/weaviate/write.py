@@ -30,7 +30,7 @@ from lore.stores.weaviate.schema import (
     key_of,
     mark_properties,
 )
-from lore.types import Entry
+from lore.types import EmbeddedDocument
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -41,7 +41,7 @@ Explain: TypeAlias = Callable[[str, str], StoreError]
 
 
 def replace_documents(
-    held: Collections, entries: Sequence[Entry], rows: Mapping[str, Mapping[str, Any]]
+    held: Collections, entries: Sequence[EmbeddedDocument], rows: Mapping[str, Mapping[str, Any]]
 ) -> list[Refused]:
     """Write these documents, given as properties too, with their chunks; see `replace_chunks`."""
     unfinished = _unfinished(held, entries)
@@ -51,20 +51,22 @@ def replace_documents(
     return refused + _replace_chunks(held, _taken(entries, refused), unfinished)
 
 
-def replace_chunks(held: Collections, entries: Sequence[Entry]) -> list[Refused]:
+def replace_chunks(held: Collections, entries: Sequence[EmbeddedDocument]) -> list[Refused]:
     """Write the chunks of these documents and remove those of before; what the server refused in part stays marked."""
     unfinished = _unfinished(held, entries)
     refused = _mark(held, entries, pending=True)
     return refused + _replace_chunks(held, _taken(entries, refused), unfinished)
 
 
-def _unfinished(held: Collections, entries: Sequence[Entry]) -> set[UUID]:
+def _unfinished(held: Collections, entries: Sequence[EmbeddedDocument]) -> set[UUID]:
     """Those of the documents whose last write did not end: it was cut off, or goes on elsewhere."""
     marks = by_ids(held.marks, [key_of(entry.document.id) for entry in entries], ["fingerprint"])
     return {row.uuid for row in marks if not row.properties.get("fingerprint")}
 
 
-def _replace_chunks(held: Collections, entries: Sequence[Entry], unfinished: Collection[UUID]) -> list[Refused]:
+def _replace_chunks(
+    held: Collections, entries: Sequence[EmbeddedDocument], unfinished: Collection[UUID]
+) -> list[Refused]:
     names = [entry.document.id for entry in entries]
     stored = {row.uuid: row.properties for row in chunk_rows(held, names, ["document_id", "checksum"])}
     kept, fresh = set(), []
@@ -85,12 +87,12 @@ def _replace_chunks(held: Collections, entries: Sequence[Entry], unfinished: Col
     return refused + _mark(held, complete, pending=False)
 
 
-def _rows(entry: Entry) -> Iterator[Row]:
+def _rows(entry: EmbeddedDocument) -> Iterator[Row]:
     for chunk, vector in zip(entry.chunks, entry.vectors, strict=True):
         yield Row(entry.document.id, chunk_key(chunk.id), chunk_properties(chunk, vector), vector)
 
 
-def _insert_lost(held: Collections, entry: Entry) -> list[Refused]:
+def _insert_lost(held: Collections, entry: EmbeddedDocument) -> list[Refused]:
     """Write those chunks of a document anew that are there and are not found by what they are filtered by.
 
     Weaviate stores an object first and indexes it then, so that a server that was killed may hold such objects; and it
@@ -134,7 +136,7 @@ def remove_chunks(held: Collections, keys: Sequence[UUID], explain: Explain) -> 
     _delete(held.marks, marks)
 
 
-def _mark(held: Collections, entries: Sequence[Entry], *, pending: bool) -> list[Refused]:
+def _mark(held: Collections, entries: Sequence[EmbeddedDocument], *, pending: bool) -> list[Refused]:
     names = [(entry, entry.document.id) for entry in entries]
     return insert(
         held.marks, (Row(name, key_of(name), mark_properties(entry, pending=pending)) for entry, name in names)
@@ -149,7 +151,7 @@ def _unmark(held: Collections, marks: Sequence[Any], explain: Explain) -> list[U
     return [row.uuid for row in marks]
 
 
-def _taken(entries: Sequence[Entry], refused: Sequence[Refused]) -> list[Entry]:
+def _taken(entries: Sequence[EmbeddedDocument], refused: Sequence[Refused]) -> list[EmbeddedDocument]:
     bad = {failure.document_id for failure in refused}
     return [entry for entry in entries if entry.document.id not in bad]
 

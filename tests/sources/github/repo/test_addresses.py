@@ -159,12 +159,12 @@ def test_from_a_cursor_without_what_failed_all_is_read_at_the_commits_of_before(
     first = reader.read()
     source = source_of(github, code=True)
     assert isinstance(source, Rereadable)
-    reader.cursor, reader.found = source.without(reader.cursor, ["repo:README.md"]), {}
+    reader.cursor, reader.found = source.rewind(reader.cursor, ["repo:README.md"]), {}
     assert reader.read() == first
-    reader.cursor = source.without(reader.cursor, ["repo:README.md"])
+    reader.cursor = source.rewind(reader.cursor, ["repo:README.md"])
     github.files["docs/guide.md"] = "Other."
     assert reader.read() == first | {"docs/guide.md": github.commit}
-    assert source.without("{}", ["repo:README.md"]) is None
+    assert source.rewind("{}", ["repo:README.md"]) is None
 
 
 def test_a_cursor_that_remembers_no_files_reads_anew(github, reader):

@@ -61,7 +61,7 @@ class GitHubRepoSource:
         state = RepositoryState(commit, self._selection(), short, self._branch(), files.seen)
         yield Batch((), state.to_cursor())
 
-    def without(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
+    def rewind(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
         """See `Rereadable.without`. Everything is read again, of which a sync finds unchanged what it has; only what
         was seen at which commit is kept, for otherwise one failure would let all addresses change at each push.
         """
