@@ -50,10 +50,12 @@ up: install
 bench: install sphinx
 	@$(BIN)/python -m bench
 
-lock:
-	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements.in -o requirements.txt
-	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements-dev.in -o requirements-dev.txt
-	@$(UV) pip compile -q --universal --python-version 3.11 --no-header requirements-sphinx.in -o requirements-sphinx.txt
+LOCK := $(UV) pip compile -q --universal --python-version 3.11 --no-header pyproject.toml
+lock: install
+	@$(LOCK) --extra all -o requirements.txt
+	@$(LOCK) --extra all --group dev -c requirements.txt -o requirements-dev.txt
+	@$(UV) pip compile -q --universal --python-version 3.11 --no-header --group sphinx -o requirements-sphinx.txt
+	@$(UV) pip compile -q --universal --python-version 3.11 --no-header --group docs -o requirements-docs.txt
 
 clean:
 	rm -rf $(VENV) .lore .airflow .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info

@@ -18,6 +18,8 @@ LoreError
 
 from __future__ import annotations
 
+import shlex
+
 __all__ = [
     "ConfigurationError",
     "ContextTooLongError",
@@ -58,11 +60,11 @@ class DeclarationError(ConfigurationError):
 
 
 class MissingPackageError(ConfigurationError):
-    """An optional package is needed for what was asked."""
+    """An optional package is missing. `package` is what pip installs: a package, or Lore itself with an extra."""
 
     def __init__(self, package: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed.", remedy=f"Run: pip install {package}"
+            f"{purpose} needs {package}, which isn't installed.", remedy=f"Run: pip install {shlex.quote(package)}"
         )
 
 

@@ -332,10 +332,12 @@ def _problem(kind: type[SettingsGroup], item: ErrorDetails) -> str:
     return f"{PREFIX}{(kind.variable_prefix + str(item['loc'][0])).upper()} {explain_error(item)}"
 
 
-def load_settings(environ: Mapping[str, str] | None = None, **overrides: object) -> Settings:
+def load_settings(
+    environ: Mapping[str, str] | None = None, *, defaults: Mapping[str, object] | None = None, **overrides: object
+) -> Settings:
     """Read the settings from `environ` (default: the process) and from `.env` below it; overrides win.
 
-    Raises ConfigurationError for an unknown `LORE_…` name, naming the nearest known one, and for an invalid value.
+    `defaults` replace the settings' own defaults. Raises ConfigurationError for an unknown `LORE_…` name, naming the nearest known one, and for an invalid value.
     Values are never repeated in the message: they may be secrets.
     """
     values = _read_dotenv()
@@ -345,7 +347,8 @@ def load_settings(environ: Mapping[str, str] | None = None, **overrides: object)
         if key.startswith(PREFIX) and not key.startswith(RESERVED) and key not in known:
             raise ConfigurationError(f"Unknown setting {key}.", remedy=_near(key, known))
     filled = {key: value.strip() for key, value in values.items() if value.strip()}  # a blank value is not set
-    given: dict[str, object] = {name: filled[key] for name, key in VENDOR_NAMES.items() if key in filled}
+    given: dict[str, object] = dict(defaults or {})
+    given |= {name: filled[key] for name, key in VENDOR_NAMES.items() if key in filled}
     given |= {name: filled[key] for key, name in known.items() if key in filled}
     return Settings.of(**(given | overrides))
 
