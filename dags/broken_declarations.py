@@ -6,10 +6,16 @@ file than the DAGs. This one defines no DAG: it is quiet while all is well and r
 
 from __future__ import annotations
 
-from lore.errors import DeclarationError
-from lore.orchestration.dag_factory import make_ingest_dags
-from lore.settings import load_settings
+import sys
+from pathlib import Path
 
-broken = make_ingest_dags(load_settings().sources_dir).broken
+# This checkout's own code first: a DAG bundle must not run another Lore that happens to be installed.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "include"))
+
+from lore.errors import DeclarationError
+from lore.orchestration.connections import settings_beside
+from lore.orchestration.dag_factory import make_ingest_dags
+
+broken = make_ingest_dags(settings_beside(__file__).project.sources_dir).broken
 if broken:
     raise DeclarationError("\n- ".join(["These declarations give no DAG:", *map(str, broken)]))

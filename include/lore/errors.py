@@ -19,6 +19,7 @@ LoreError
 from __future__ import annotations
 
 import shlex
+from importlib.util import find_spec
 
 __all__ = [
     "ConfigurationError",
@@ -35,7 +36,10 @@ __all__ = [
     "SourceError",
     "StoreError",
     "SyncError",
+    "require",
 ]
+
+DISTRIBUTION = "lore-assistant"
 
 
 class LoreError(Exception):
@@ -60,12 +64,25 @@ class DeclarationError(ConfigurationError):
 
 
 class MissingPackageError(ConfigurationError):
-    """An optional package is missing. `package` is what pip installs: a package, or Lore itself with an extra."""
+    """An optional package is missing; `package` is what pip has to install."""
 
     def __init__(self, package: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs {package}, which isn't installed.", remedy=f"Run: pip install {shlex.quote(package)}"
         )
+
+
+def require(module: str, extra: str, purpose: str) -> None:
+    """Raise MissingPackageError where `module`, which an extra of Lore installs, is missing. Nothing heavy is imported.
+
+    Call it where the work begins, so that nobody waits for an error that was certain.
+    """
+    try:
+        found = find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that holds the module
+        found = False
+    if not found:
+        raise MissingPackageError(f"{DISTRIBUTION}[{extra}]", purpose)
 
 
 class IndexMismatchError(ConfigurationError):

@@ -337,8 +337,8 @@ def load_settings(
 ) -> Settings:
     """Read the settings from `environ` (default: the process) and from `.env` below it; overrides win.
 
-    `defaults` replace the settings' own defaults. Raises ConfigurationError for an unknown `LORE_…` name, naming the nearest known one, and for an invalid value.
-    Values are never repeated in the message: they may be secrets.
+    `defaults` replace the settings' own defaults. Raises ConfigurationError for an unknown `LORE_…` name, naming the
+    nearest known one, and for an invalid value. Values are never repeated in the message: they may be secrets.
     """
     values = _read_dotenv()
     values.update(os.environ if environ is None else environ)

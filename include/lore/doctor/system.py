@@ -12,7 +12,8 @@ from lore.doctor.finding import Finding
 from lore.settings import Settings
 
 MINIMUM_PYTHON = (3, 11)
-PACKAGES = ("lancedb", "weaviate-client", "onnxruntime", "tokenizers", "pydantic", "openai", "cohere", "langchain")
+PACKAGES = ("lancedb", "onnxruntime", "tokenizers", "pydantic")
+OPTIONAL = ("weaviate-client", "openai", "cohere", "langchain", "slack-bolt")
 AIRFLOW_SERIES = "3.3."
 
 
@@ -26,13 +27,13 @@ def check_python() -> Finding:
 
 def check_packages() -> Finding:
     """Check that the required packages are installed."""
-    found = {name: _version(name) for name in PACKAGES}
-    missing = [name for name, number in found.items() if number is None]
+    found = {name: _version(name) for name in (*PACKAGES, *OPTIONAL)}
+    missing = [name for name in PACKAGES if found[name] is None]
     if missing:
         return Finding(
             "packages", "problem", f"not installed: {', '.join(missing)}", f"Run: pip install {' '.join(missing)}"
         )
-    return Finding("packages", "ok", ", ".join(f"{name} {number}" for name, number in found.items()))
+    return Finding("packages", "ok", ", ".join(f"{name} {number}" for name, number in found.items() if number))
 
 
 def check_airflow() -> Finding:
@@ -40,7 +41,10 @@ def check_airflow() -> Finding:
     found = _version("apache-airflow")
     if found is None:
         return Finding(
-            "airflow", "warning", "not installed: the DAGs cannot run here", "Run: pip install -r requirements.txt"
+            "airflow",
+            "skipped",
+            "not installed; only the DAGs need it",
+            "Run: pip install 'lore-assistant[airflow]'",
         )
     if not found.startswith(AIRFLOW_SERIES):
         return Finding(

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError
+from lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError, require
 from lore.models.breaker import CircuitBreaker
 from lore.models.calls import Calls
 from lore.models.failures import model_error, refuses_options
@@ -194,6 +194,7 @@ class LangChainChatModel:
 
     @cached_property
     def _made_chat(self) -> BaseChatModel:
+        require("langchain", self._provider.extra, f"The chat model {self.name}")
         from langchain.chat_models import init_chat_model
 
         secret = self._access.api_key

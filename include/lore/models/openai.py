@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lore.errors import ConfigurationError, ModelError
+from lore.errors import ConfigurationError, ModelError, require
 from lore.models.calls import Calls
 from lore.models.failures import model_error
 from lore.models.limiter import Limiter
@@ -61,6 +61,7 @@ class OpenAIEmbedder:
         limiter: Limiter | None = None,
         on_usage: OnUsage | None = None,
     ) -> None:
+        require("openai", "openai", f"The embedder openai:{model}")
         if not api_key and not base_url:
             raise ConfigurationError(
                 f"The embedder openai:{model} needs a key.",

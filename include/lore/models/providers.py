@@ -29,14 +29,15 @@ class Access:
 class Provider:
     """A provider, as LangChain's `init_chat_model` names it.
 
-    `package` is what has to be installed, `key` what holds its key in words for a person, and `setting` the prefix of
-    its settings. `key_field` is the field in which its class has the key that it found; where that is empty it would
-    fail at the first call. `says_end`: a stream without a reason for its end was cut. `takes_usage`: streams tell
-    what they took when they are asked to.
+    `package` is what has to be installed, and `extra` the extra of Lore that does so. `key` says in words for a person
+    what holds its key, and `setting` is the prefix of its settings. `key_field` is the field in which its class has
+    the key that it found; where that is empty it would fail at the first call. `says_end`: a stream without a reason
+    for its end was cut. `takes_usage`: streams tell what they took when they are asked to.
     """
 
     package: str
     options: Callable[[Access], dict[str, Any]]
+    extra: str = "langchain"
     key: str = "LORE_CHAT_API_KEY"
     setting: str = "LORE_CHAT"
     key_field: str = ""
@@ -92,19 +93,23 @@ PROVIDERS = {
     "openai": Provider(
         "langchain-openai",
         _openai,
+        extra="openai",
         key="LORE_OPENAI_API_KEY (or LORE_CHAT_API_KEY, which goes first)",
         setting="LORE_OPENAI",
         takes_usage=True,
     ),
     "azure_openai": Provider(
-        "langchain-openai", _azure, key="LORE_CHAT_API_KEY or AZURE_OPENAI_API_KEY", takes_usage=True
+        "langchain-openai", _azure, extra="openai", key="LORE_CHAT_API_KEY or AZURE_OPENAI_API_KEY", takes_usage=True
     ),
     "anthropic": Provider(
         "langchain-anthropic",
         _common,
+        extra="anthropic",
         key="LORE_CHAT_API_KEY or ANTHROPIC_API_KEY",
         key_field="anthropic_api_key",
     ),
-    "bedrock_converse": Provider("langchain-aws", _bedrock, key="LORE_CHAT_API_KEY or the AWS credentials"),
-    "ollama": Provider("langchain-ollama", _ollama, key="LORE_CHAT_API_KEY or OLLAMA_API_KEY"),
+    "bedrock_converse": Provider(
+        "langchain-aws", _bedrock, extra="bedrock", key="LORE_CHAT_API_KEY or the AWS credentials"
+    ),
+    "ollama": Provider("langchain-ollama", _ollama, extra="ollama", key="LORE_CHAT_API_KEY or OLLAMA_API_KEY"),
 }

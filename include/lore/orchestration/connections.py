@@ -18,9 +18,10 @@ logs by Airflow itself, and nothing here is logged.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import Connection
+from airflow.sdk import Connection, get_current_context
 from airflow.sdk.exceptions import AirflowNotFoundException
 
 from lore.settings import Settings, load_settings
@@ -28,7 +29,7 @@ from lore.settings import Settings, load_settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["settings_in_airflow"]
+__all__ = ["settings_beside", "settings_in_airflow"]
 
 WEAVIATE_CONNECTION = "weaviate_default"
 CONNECTIONS = {
@@ -41,13 +42,24 @@ CONNECTIONS = {
 """Connection → the settings that its password and its address are."""
 
 
-def settings_in_airflow() -> Settings:
-    """The settings of a task. A connection that is absent, or a field of it that is empty, changes nothing.
+def settings_beside(dag_file: str, **overrides: object) -> Settings:
+    """Return the environment's settings; by default the declarations and `assistant.yaml` are those beside a DAG file.
 
-    Raises ConfigurationError as `load_settings` does.
+    Airflow runs DAG files of a bundle in any working directory. Raises ConfigurationError as `load_settings` does.
     """
+    folder = Path(dag_file).resolve().parent
+    defaults = {"sources_dir": folder / "sources", "assistant": folder / "assistant.yaml"}
+    return load_settings(None, defaults=defaults, **overrides)
+
+
+def settings_in_airflow() -> Settings:
+    """Return the settings of the running task: those beside its DAG file, below Airflow's connections.
+
+    A missing connection, or an empty field of one, changes nothing. Raises ConfigurationError as `load_settings` does.
+    """
+    dag: Any = get_current_context()["dag"]
     overrides: dict[str, Any] = {**dict(_overrides()), **dict(_weaviate())}
-    return load_settings(**overrides)
+    return settings_beside(dag.fileloc, **overrides)
 
 
 def _overrides() -> Iterator[tuple[str, str]]:

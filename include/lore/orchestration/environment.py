@@ -41,5 +41,4 @@ def airflow_environment(home: Path, *, port: int = 8080, log_level: str = "INFO"
         "AIRFLOW__LORE__INDEX_POOL": INDEX_POOL,
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")])),
     }

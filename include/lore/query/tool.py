@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from lore.errors import LoreError, MissingPackageError
+from lore.errors import LoreError, require
 from lore.query.answer.prompt_sources import as_data, passage_text
 from lore.query.pipeline import Pipeline
 from lore.query.understand.filters import visible_to
@@ -41,10 +41,8 @@ def make_search_tool(pipeline: Pipeline, *, audiences: Sequence[str] = (PUBLIC,)
     `list[Hit]`. It searches what these `audiences` may see, whatever it asks for. An error of the search is said to the
     agent, and not raised. Raises MissingPackageError without langchain-core.
     """
-    try:
-        from langchain_core.tools import StructuredTool, ToolException
-    except ImportError:
-        raise MissingPackageError("langchain-core", "A tool for LangChain") from None
+    require("langchain_core", "langchain", "A tool for LangChain")
+    from langchain_core.tools import StructuredTool, ToolException
 
     known = visible_to(pipeline.sources, Question("", audiences=tuple(audiences)))
     listed = ", ".join(f"{source.id} ({source.title or source.kind})" for source in known)

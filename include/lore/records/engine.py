@@ -12,11 +12,10 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lore.errors import ConfigurationError, MissingPackageError, RecordsError
+from lore.errors import ConfigurationError, RecordsError, require
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -47,8 +46,7 @@ def check_url(url: str) -> None:
     if not separator or scheme not in _SCHEMES:
         raise ConfigurationError("LORE_RECORDS_URL names no database that Lore knows.", remedy=_REMEDY)
     if scheme.startswith("postgres"):
-        if find_spec("psycopg") is None:
-            raise MissingPackageError("psycopg[binary]", "Recording in PostgreSQL")
+        require("psycopg", "postgres", "Recording in PostgreSQL")
     elif database_file(url) is None or "?" in rest:
         raise ConfigurationError("LORE_RECORDS_URL names no file: sqlite:/// and a path is wanted.", remedy=_REMEDY)
 

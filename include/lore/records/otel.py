@@ -12,11 +12,10 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lore.errors import ConfigurationError, MissingPackageError, RecordsError
+from lore.errors import ConfigurationError, RecordsError, require
 from lore.records.clean import Redact, storable_answer
 from lore.records.recorder import Finished
 from lore.types import Answer, Trace, Usage
@@ -41,12 +40,8 @@ def check_endpoint(endpoint: str) -> None:
         raise ConfigurationError(
             "LORE_OTEL_ENDPOINT is no web address.", remedy="Set it to a collector's, like http://localhost:4318."
         )
-    for package, module in (
-        ("opentelemetry-sdk", "opentelemetry.sdk"),
-        ("opentelemetry-exporter-otlp-proto-http", "opentelemetry.exporter.otlp.proto.http"),
-    ):
-        if not _installed(module):
-            raise MissingPackageError(package, "Sending traces")
+    for module in ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"):
+        require(module, "otel", "Sending traces")
 
 
 class TraceSink:
@@ -213,10 +208,3 @@ def _nanoseconds(seconds: float) -> int:
 
 def _messages(role: str, text: str) -> str:
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
-
-
-def _installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # of a package that holds it
-        return False

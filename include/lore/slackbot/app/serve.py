@@ -12,7 +12,7 @@ from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from lore.errors import ConfigurationError
+from lore.errors import ConfigurationError, require
 from lore.settings import Settings
 from lore.slackbot.reply.answering import Answerer
 from lore.slackbot.slack_api.api import WebApi
@@ -71,6 +71,7 @@ def serve(
 
     Raises ConfigurationError for what has to be set first, and SlackError where Slack refuses the token, now or later.
     """
+    require("slack_bolt", "slack", "Answering in Slack")
     token, app_token, signing_secret = _secrets(settings, http)
     end = _End(stop or Event())
     with ExitStack() as stack:

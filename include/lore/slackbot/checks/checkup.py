@@ -81,7 +81,10 @@ def _check_packages() -> Finding:
     missing = [name for name in ("slack_bolt", "slack_sdk") if find_spec(name) is None]
     if missing:
         return Finding(
-            "slack packages", "problem", f"not installed: {', '.join(missing)}", "Run: pip install slack-bolt"
+            "slack packages",
+            "problem",
+            f"not installed: {', '.join(missing)}",
+            "Run: pip install 'lore-assistant[slack]'",
         )
     return Finding("slack packages", "ok", "slack_bolt and slack_sdk are installed")
 

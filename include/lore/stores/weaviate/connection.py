@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lore.errors import ConfigurationError, LoreError, StoreError
+from lore.errors import ConfigurationError, LoreError, StoreError, require
 from lore.stores.weaviate.errors import code_of, is_missing, is_of_the_server, judge, plain, text_of
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class WeaviateConnection:
     """
 
     def __init__(self, server: WeaviateServer) -> None:
+        require("weaviate", "weaviate", "An index on Weaviate")
         self._server = server
         try:
             parts = urlsplit(server.url)

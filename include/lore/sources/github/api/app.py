@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from lore.errors import ConfigurationError, MissingPackageError, SourceError
+from lore.errors import ConfigurationError, SourceError, require
 from lore.sources.github.api.client import GitHubAccess
 from lore.sources.github.api.replies import GitHubError, GitHubReply
 from lore.sources.payload import as_mapping, as_text
@@ -82,10 +82,9 @@ class AppToken:
             return client.post(f"/app/installations/{self._installation}/access_tokens")
 
     def _sign(self) -> str:
-        try:
-            import jwt
-        except ImportError:
-            raise MissingPackageError("pyjwt[crypto]", "A GitHub App") from None
+        require("jwt", "github-app", "A GitHub App")
+        import jwt
+
         now = int(self._now())
         claims = {"iss": self._app_id, "iat": now - BACKDATED_SECONDS, "exp": now + JWT_SECONDS}
         try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lore.errors import MissingPackageError
+from lore.errors import require
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -150,13 +150,10 @@ def _root(data: bytes, language: str) -> Node | None:
 @cache
 def _parser(language: str) -> Parser:
     module, function = GRAMMARS[language]
-    try:
-        from tree_sitter import Language, Parser
+    require(module, "code", f"Code in {language}")
+    from tree_sitter import Language, Parser
 
-        return Parser(Language(getattr(importlib.import_module(module), function)()))
-    except ImportError:
-        package = module.replace("_", "-")
-        raise MissingPackageError(f"tree-sitter {package}", f"Code in {language}") from None
+    return Parser(Language(getattr(importlib.import_module(module), function)()))
 
 
 def _definitions(scope: Node, prefix: str, depth: int) -> Iterator[_Definition]:
