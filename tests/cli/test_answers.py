@@ -150,7 +150,7 @@ class TestReading:
             "updated_after",
             "version 4",
             "plan 0f3a",
-            "300 found, 5 of them different, 3 given",
+            "300 found, 5 distinct, 3 given",
             "dropped links: https://evil.example",
             "500 in, 60 out, $0.2500",
             "?",
@@ -224,7 +224,7 @@ class TestCosts:
         shown = lore("costs", "--by", "stage")
         assert "$0.2500" in shown.stdout
         assert "4,000,000,500" in shown.stdout
-        assert "the price of 1 calls is not known" in shown.stderr
+        assert "calls of unknown price: 1" in shown.stderr
 
 
 @pytest.mark.parametrize("columns", [80, 120])

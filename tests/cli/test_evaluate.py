@@ -143,7 +143,7 @@ class TestSuggest:
 
     def test_a_file_is_never_written_over(self, indexed: Lore, questions: str) -> None:
         result = indexed("questions", "suggest", "handbook", "--out", questions)
-        assert result.exit_code == 2 and "is not written over" in result.stderr
+        assert result.exit_code == 2 and "won't be overwritten" in result.stderr
         assert Path(questions).read_text(encoding="utf-8") == QUESTIONS
         nowhere = indexed("questions", "suggest", "handbook", "--out", "nowhere/drafts.yaml")
         assert nowhere.exit_code == 2 and "There is no folder nowhere" in nowhere.stderr

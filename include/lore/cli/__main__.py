@@ -1,4 +1,4 @@
-"""`python -m lore.cli`, for where the `lore` script is not installed."""
+"""`python -m lore.cli`, for installations without the `lore` script."""
 
 from lore.cli import main
 

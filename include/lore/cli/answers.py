@@ -1,4 +1,4 @@
-"""`lore answers` and `lore costs`: what was asked, how it was answered, what people thought of it, what it cost."""
+"""`lore answers` and `lore costs`: recorded questions with their answers, feedback and costs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["register"]
 SHORT_ID = 10
 LONGEST_QUESTION = 100
 LEAST_QUESTION = 30
-"""Characters of a question for which a terminal must have room beside the columns before it."""
+"""Fewest characters of a question that a terminal must have room for beside the other columns."""
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
-Id = Annotated[str, typer.Argument(metavar="ID", show_default=False, help="An answer's id, or the beginning of it.")]
+Id = Annotated[str, typer.Argument(metavar="ID", show_default=False, help="An answer's id, or its first characters.")]
 Since = Annotated[
     str | None,
-    typer.Option("--since", help="Only since then: 2026-11-30, 2026-11-30T08:00 (UTC), 12h, 7d.", show_default=False),
+    typer.Option("--since", help="Only since: 2026-11-30, 2026-11-30T08:00 (UTC), 12h, 7d.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -50,10 +50,10 @@ def register(app: typer.Typer) -> None:
 def list_answers(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
     since: Since = None,
-    not_found: Annotated[bool, typer.Option("--not-found", help="Only where nothing was found.")] = False,
+    not_found: Annotated[bool, typer.Option("--not-found", help="Only questions without an answer.")] = False,
     json: Json = False,
 ) -> None:
-    """The last answers, newest first."""
+    """List the latest answers, newest first."""
     moment = _moment(since)
     with _records() as records:
         summaries = records.latest(limit, since=moment, found=False if not_found else None)
@@ -65,11 +65,11 @@ def list_answers(
         for one in summaries:
             print_text(_two_lines(one))
     else:
-        message("No answer is recorded." if moment is None and not not_found else "No such answer is recorded.")
+        message("No answers are recorded." if moment is None and not not_found else "No such answers are recorded.")
 
 
 def show(answer_id: Id, json: Json = False) -> None:
-    """One answer and how it came about."""
+    """Show an answer and how it came about."""
     with _records() as records:
         record = records.get(answer_id)
     if json:
@@ -80,7 +80,7 @@ def show(answer_id: Id, json: Json = False) -> None:
 
 
 def replay_answer(answer_id: Id, json: Json = False) -> None:
-    """Ask a question again by the same plan, from the same version of the index, and show what is different."""
+    """Ask a recorded question again, by the same plan and version of the index, and show the differences."""
     from lore.evaluation.replay import replay
     from lore.settings import load_settings
 
@@ -104,10 +104,10 @@ def feedback(
     reason: Annotated[str, typer.Option("--reason", help="Why.", show_default=False)] = "",
     json: Json = False,
 ) -> None:
-    """Say whether an answer helped; the last word counts."""
+    """Record whether an answer helped; the last verdict counts."""
     with _records() as records:
         full_id = records.judge(answer_id, verdict == "up", reason=reason)
-    message(f"Kept for the answer {full_id}.")
+    message(f"Recorded for answer {full_id}.")
     if json:
         print_json({"id": full_id, "helpful": verdict == "up", "reason": reason})
 
@@ -116,10 +116,10 @@ def forget(
     asker: Annotated[str, typer.Argument(metavar="ASKER", show_default=False, help="The person's id in the records.")],
     json: Json = False,
 ) -> None:
-    """Remove everything that is recorded of a person."""
+    """Remove everything recorded about a person."""
     with _records() as records:
         gone = records.forget(asker)
-    message(f"Removed: {gone:,} answers, and what they thought of others'.")
+    message(f"Removed {gone:,} answers, and this person's feedback on others.")
     if json:
         print_json({"removed": gone})
 
@@ -129,7 +129,7 @@ def show_costs(
     since: Since = None,
     json: Json = False,
 ) -> None:
-    """What the calls of models took: tokens and US dollars."""
+    """Show the tokens and US dollars that model calls took."""
     from lore.records.costs import costs
 
     moment = _moment(since)
@@ -140,9 +140,9 @@ def show_costs(
     elif sums:
         print_rich(_costs_table(by, sums))
         if unpriced := sum(one.unpriced for one in sums):
-            message(f"Note: the price of {unpriced:,} calls is not known; they are not in the sums.")
+            message(f"Note: the sums leave out calls of unknown price: {unpriced:,}.")
     else:
-        message("Nothing is recorded that costs something.")
+        message("No costs are recorded.")
 
 
 # ------------------------------------------------------------------------------------------------------------ helpers
@@ -156,7 +156,7 @@ def _records() -> Records:
 
 
 def _moment(since: str | None) -> datetime | None:
-    """The time that a person means."""
+    """Parse a moment given as a date, a time or a duration."""
     if since is None:
         return None
     if ago := re.fullmatch(r"(\d{1,5})([mhdw])", since.strip()):
@@ -164,18 +164,18 @@ def _moment(since: str | None) -> datetime | None:
     try:
         moment = datetime.fromisoformat(since.strip())
     except ValueError:
-        raise typer.BadParameter(f"{since!r} is no time; give one like 2026-11-30, 12h or 7d.") from None
+        raise typer.BadParameter(f"{since!r} is not a time. Examples: 2026-11-30, 12h, 7d.") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _json(value: Any) -> Any:
     from pydantic_core import to_jsonable_python
 
-    return to_jsonable_python(value, fallback=lambda _: None)  # vectors, which say nothing to a reader
+    return to_jsonable_python(value, fallback=lambda _: None)  # vectors, which nobody reads
 
 
 def _two_lines(one: Summary) -> str:
-    """An answer for a narrow terminal: the question stands below the rest."""
+    """Format an answer for a narrow terminal, with the question on a line of its own."""
     parts = (
         one_line(one.id)[:SHORT_ID],
         f"{one.asked_at:%Y-%m-%d %H:%M}",

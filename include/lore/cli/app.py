@@ -1,4 +1,4 @@
-"""The commands put together, and the one place where an error becomes a message and an exit code."""
+"""The application: all commands, and the one place that turns an error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class LoreGroup(TyperGroup):
     """Exit codes: 0 fine, 1 failure, 2 usage or configuration, 130 interrupted."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run, and end in SystemExit; a LoreError becomes a message."""
-        sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115  closed by who started us: nobody reads
+        """Run a command and exit with its code; print a LoreError as a message."""
+        sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115  the parent closed it, so nobody reads
         sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # a terminal of few characters must not end the command
+            sys.stdout.reconfigure(errors="replace")  # a terminal with a small character set must not end the command
         try:
             return super().main(*args, **kwargs)
         except LoreError as error:
             show_error(error)
             sys.exit(2 if isinstance(error, ConfigurationError) else 1)
-        except OSError as error:  # a reader that went away is handled above; here the disk is full, or the like
+        except OSError as error:  # not a closed pipe, which is handled above: a full disk or similar
             message(f"Error: {error.strerror or error}" + (f": {error.filename}" if error.filename else "."))
-            sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  what is left would fail again at exit
+            sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  the rest would fail again at exit
             sys.exit(1)
 
 
@@ -59,7 +59,7 @@ def _version(value: bool) -> None:
     try:
         typer.echo(f"lore {version(DISTRIBUTION)}")
     except PackageNotFoundError:
-        typer.echo("lore (run from a checkout that is not installed)")
+        typer.echo("lore (run from a checkout, not installed)")
     raise typer.Exit
 
 

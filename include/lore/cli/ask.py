@@ -1,4 +1,4 @@
-"""`lore search` and `lore ask`: what the index holds on a question."""
+"""`lore search` and `lore ask`: passages and answers from the index."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class QuestionCommand(TyperCommand):
-    """A command whose arguments are a question, which may itself begin with a dash."""
+    """A command that takes a question, which may itself begin with a dash."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse as usual; explain `--` where a word of the question looks like an option."""
+        """Parse as usual; explain `--` if a word of the question looks like an option."""
         given = " ".join(args)
         try:
             return super().parse_args(ctx, args)
@@ -75,7 +75,7 @@ def search(
 
 
 def ask(words: Words, source: Sources = None, json: Json = False) -> None:
-    """Answer a question, and show the sources of the answer."""
+    """Answer a question and show the sources of the answer."""
     from lore.settings import load_settings
     from lore.wiring.records import make_recorder
 
@@ -116,10 +116,10 @@ def _open(
 
 
 class MarkdownPrinter:
-    """Prints Markdown that comes piece by piece: rendered on a terminal, as it is elsewhere.
+    """Prints streamed Markdown: rendered on a terminal, unchanged elsewhere.
 
-    It prints whole blocks and never goes back, so that it works where the cursor cannot be moved. A block ends at a
-    blank line outside a code fence, when the next line does not start with a space (it may belong to a list item).
+    It prints whole blocks and never moves the cursor, so that it works on any terminal. A block ends at a blank line
+    outside a code fence if the next line does not start with a space (it may belong to a list item).
     """
 
     _BOUNDARY = re.compile(r"\n[ \t]*\n+(?=\S)")
@@ -129,7 +129,7 @@ class MarkdownPrinter:
         self._pending = ""
 
     def feed(self, text: str) -> None:
-        """Take the next piece."""
+        """Add the next piece and print the blocks that are complete."""
         self._pending += text
         start = 0
         for boundary in self._BOUNDARY.finditer(self._pending):
@@ -140,7 +140,7 @@ class MarkdownPrinter:
         self._pending = self._pending[start:]
 
     def finish(self) -> None:
-        """Print what is left."""
+        """Print the rest."""
         if self._pending.strip():
             self._print(self._pending.rstrip())
         self._pending = ""

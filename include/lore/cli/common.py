@@ -1,4 +1,4 @@
-"""What several commands do: check the names of sources, open the index to read, turn values into JSON."""
+"""Shared parts of commands: names of sources, the index for reading, values as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["answer_json", "check_sources", "hit_json", "index_exists", "open_ind
 
 
 def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> None:
-    """Raise ConfigurationError, naming the nearest, for a source id that is not known."""
+    """Raise ConfigurationError for an unknown source id, naming the nearest known one."""
     for source_id in wanted:
         if source_id in known:
             continue
@@ -27,25 +27,25 @@ def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> 
         if near:
             remedy = f"Did you mean {near[0]}?"
         else:
-            remedy = f"Known: {', '.join(sorted(known))}." if known else "There is none yet."
+            remedy = f"Known: {', '.join(sorted(known))}." if known else "There are none yet."
         raise ConfigurationError(f"No source {source_id!r} {where}.", remedy=remedy)
 
 
 def index_exists(settings: Settings) -> bool:
-    """Whether there is an index to read; opening one makes it, which a command that reads should not do."""
-    if settings.index.store == "weaviate":  # opened without making anything
+    """Return True if there is an index to read. Opening one would create it, which a reading command must not do."""
+    if settings.index.store == "weaviate":  # opening it creates nothing
         return True
     return "://" in settings.index.index_uri or Path(settings.index.index_uri).exists()
 
 
 def require_index(settings: Settings) -> None:
-    """Raise ConfigurationError when there is no index to read."""
+    """Raise ConfigurationError if there is no index to read."""
     if not index_exists(settings):
         raise ConfigurationError(f"There is no index at {settings.index.index_uri} yet.", remedy="Run: lore sync --all")
 
 
 def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:
-    """The index with its embedder, for reading. Raises ConfigurationError when it is absent or lacks a source."""
+    """Open the index with its embedder for reading. Raises ConfigurationError if it is absent or lacks a source."""
     require_index(settings)
     from lore.wiring import make_embedder, open_store
 
@@ -57,7 +57,7 @@ def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, 
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """A passage as JSON values."""
+    """Return a passage as JSON values."""
     chunk = hit.chunk
     return {
         "score": round(float(hit.score), 6),
@@ -75,7 +75,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """An answer, its citations and its trace as JSON values."""
+    """Return an answer, its citations and its trace as JSON values."""
     trace = answer.trace
     return {
         "id": answer.id,

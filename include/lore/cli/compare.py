@@ -46,7 +46,7 @@ def compare(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Index the same documents by several strategies, search them in several ways, and say what each is worth."""
+    """Index the same documents by several strategies, search them in several ways, and compare the results."""
     from lore.evaluation.compare.report_page import comparison_page
     from lore.evaluation.compare.results import RETRIEVALS, STRATEGIES, IndexPlan
     from lore.evaluation.compare.run import compare as run

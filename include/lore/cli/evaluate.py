@@ -146,7 +146,7 @@ def _floors(given: Sequence[str]) -> dict[str, float]:
         except ValueError:
             floors[name] = -1.0
         if not 0 <= floors[name] <= 1:
-            raise ConfigurationError(f"{text!r} names no value.", remedy=f"Write {name}=0.8, from 0 to 1.")
+            raise ConfigurationError(f"{text!r} has no valid value.", remedy=f"Write {name}=0.8, from 0 to 1.")
     return floors
 
 
@@ -154,7 +154,7 @@ def _below(assessment: Assessment, floors: Mapping[str, float]) -> Iterator[str]
     for name, floor in floors.items():
         figure = assessment.figure(name)
         if figure is None:
-            yield f"Failed: {name} was not measured, and should be at least {floor:g}."
+            yield f"Failed: {name} was not measured; it should be at least {floor:g}."
         elif figure.mean < floor:
             yield f"Failed: {name} is {figure.mean:.3f}, below {floor:g}."
 
@@ -229,14 +229,14 @@ def _evaluate_beir(
     )
     print_text(f"embedder {evaluation.embedder}, reranker {evaluation.reranker}, alpha {evaluation.alpha}")
     if index_figures.failed:
-        message(f"{index_figures.failed} pages could not be converted.")
+        message(f"{index_figures.failed} pages couldn't be converted.")
     if evaluation.missing_pages:
         message(f"{evaluation.missing_pages} relevant pages are not in the corpus and count as not found.")
     print_table(BEIR_HEADINGS, list(map(_stage_cells, evaluation.stages)), BEIR_HEADINGS[1:])
 
 
 def _stage_cells(score: StageScore) -> list[str]:
-    """The cells below `BEIR_HEADINGS`."""
+    """Return the cells below `BEIR_HEADINGS`."""
     return [
         score.stage,
         f"{score.ndcg_at_10:.3f}",

@@ -1,4 +1,4 @@
-"""`lore index`: the versions of the index, built beside each other, judged, promoted and rolled back."""
+"""`lore index`: versions of the index, built beside each other, judged, promoted and rolled back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Questions = Annotated[
 ]
 Margin = Annotated[
     float | None,
-    typer.Option("--margin", help="Loss of nDCG@10 that it may have; default: LORE_GATE_MARGIN.", show_default=False),
+    typer.Option("--margin", help="Tolerated loss of nDCG@10; default: LORE_GATE_MARGIN.", show_default=False),
 ]
 SCORES = {
     "ndcg_at_10": "nDCG@10",
@@ -36,7 +36,7 @@ SCORES = {
     "live_ndcg_at_10": "nDCG@10, live",
     "against": "judged against",
 }
-"""How `show` names what the manifest keeps of a judgement, where its own name will not do."""
+"""Labels in `show` for scores of the manifest whose own names are unclear."""
 
 HEADINGS = ("version", "role", "splitter", "embedder", "documents", "chunks", "behind", "nDCG@10", "made")
 NUMBERS = ("documents", "chunks", "behind", "nDCG@10")
@@ -60,7 +60,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_versions(json: Json = False) -> None:
-    """The versions of the index, which is live, and what each holds."""
+    """List the versions of the index, their roles and contents."""
     statuses = _versions(_settings()).all()
     if json:
         print_json({"versions": [status.to_json() for status in statuses]})
@@ -71,7 +71,7 @@ def list_versions(json: Json = False) -> None:
 
 
 def show(number: Number, json: Json = False) -> None:
-    """One version: how it was made, what it holds, and how it was judged."""
+    """Show a version: its settings, contents and scores."""
     status = _versions(_settings()).one(number)
     if json:
         print_json(status.to_json())
@@ -88,10 +88,10 @@ def build(
         int | None,
         typer.Option("--chunk-characters", help="Instead of LORE_CHUNK_CHARACTERS.", show_default=False),
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Make one more, even if there is one like it.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Make another one, even if an equal one exists.")] = False,
     json: Json = False,
 ) -> None:
-    """Build a version with the present settings beside the live one, from the kept documents. May be run again."""
+    """Build a version with the present settings beside the live one, from the kept documents; may be resumed."""
     settings = _settings(embedder=embedder, chunk_characters=chunk_characters)
     versions = _versions(settings)
     version = versions.prepare(new=new)
@@ -101,7 +101,7 @@ def build(
     status = versions.finish(version.number)
     message(
         f"{report.documents:,} documents written, {report.removed:,} removed; {report.chunks:,} chunks, "
-        f"{report.embedded_texts:,} of them embedded anew, {report.seconds:.1f} s. It holds "
+        f"{report.embedded_texts:,} of them newly embedded, {report.seconds:.1f} s. It holds "
         f"{status.counts.documents:,} documents."
     )
     asked = "" if settings.evaluation.questions else " --questions FILE"
@@ -111,7 +111,7 @@ def build(
 
 
 def judge_version(number: Number, questions: Questions = None, margin: Margin = None, json: Json = False) -> None:
-    """Compare a version with the live one by a question set; changes nothing but the scores in the manifest."""
+    """Compare a version with the live one on a question set; changes only the scores in the manifest."""
     verdict = _judge(_versions(_settings(questions=questions, gate_margin=margin)), number)
     _report(verdict, json)
     if not verdict.may_promote:
@@ -123,11 +123,11 @@ def promote(
     questions: Questions = None,
     margin: Margin = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Promote it whatever the gate says, or without a question set.")
+        bool, typer.Option("--force", help="Promote it against the gate, or without a question set.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Make a version the live one, if the gate lets it pass: questions are answered from it from then on."""
+    """Make a version live if the gate accepts it; questions are then answered from it."""
     settings = _settings(questions=questions, gate_margin=margin)
     versions = _versions(settings)
     versions.one(number)
@@ -141,14 +141,14 @@ def promote(
 
 
 def rollback(json: Json = False) -> None:
-    """Make the version live again that was live before."""
+    """Make the previously live version live again."""
     versions = _versions(_settings())
     number = versions.rollback()
     message(f"Version {number} is live again.")
     status = versions.one(number)
-    if status.behind:  # after the flip, which must not wait for it
+    if status.behind:  # after the flip, which doesn't wait for it
         report = versions.build(number)
-        message(f"It was behind by {status.behind:,} documents; {report.documents:,} were written.")
+        message(f"It was {status.behind:,} documents behind; wrote {report.documents:,}.")
     _tell_settings(versions, number)
     if json:
         print_json(versions.one(number).to_json())
@@ -161,16 +161,16 @@ def prune(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Remove versions for good: those that were live before the last one, or those that are named."""
+    """Remove versions for good: the given ones, or all former live ones except the last."""
     versions = _versions(_settings())
     gone = versions.prune(numbers or ())
-    message(f"Removed: {', '.join(map(str, gone))}." if gone else "There was nothing to remove.")
+    message(f"Removed: {', '.join(map(str, gone))}." if gone else "Nothing to remove.")
     kept = [] if numbers else versions.all()
     for previous in (status.version.number for status in kept if status.role == "previous"):
         message(f"Kept for a rollback: {previous}. To remove it too: lore index prune {previous}")
     if waiting := [status for status in kept if status.role in ("candidate", "building")]:
         names = ", ".join(f"{status.version.number} ({status.role})" for status in waiting)
-        message(f"Kept, because they were never live: {names}. To remove one: lore index prune N")
+        message(f"Kept because they were never live: {names}. To remove one: lore index prune N")
     if json:
         print_json({"removed": gone})
 
@@ -206,22 +206,22 @@ def _report(verdict: Verdict, json: bool) -> None:
 
 
 def _tell_settings(versions: IndexVersions, number: int) -> None:
-    """A process that is started with another embedder than the live version's reads the one of before."""
+    """Warn if processes started with the present settings would not read the live version."""
     if not versions.fits(number):
         message(
-            f"Note: the present settings are not those of version {number}. Processes with another embedder go on with "
-            f"the version that they fit, all others answer from version {number} now. "
+            f"Note: the present settings differ from those of version {number}. Processes with another embedder keep "
+            f"reading the version that fits them; all others now answer from version {number}. "
             f"{versions.needed_settings(number)}"
         )
 
 
 def _choices(recipe: Recipe) -> str:
-    """The settings that a version was made with, as they are set."""
+    """Return the settings that a version was made with."""
     return ", ".join(f"LORE_{name.upper()}={value}" for name, value in recipe.choices.items())
 
 
 def _cells(status: VersionStatus) -> list[str]:
-    """The cells below `HEADINGS`."""
+    """Return the cells below `HEADINGS`."""
     version, score = status.version, status.version.scores.get("ndcg_at_10")
     return [
         str(version.number),
@@ -258,7 +258,7 @@ def _details(status: VersionStatus) -> Iterator[tuple[str, str]]:
 
 
 def _score(name: str, value: Any) -> str:
-    """What the manifest keeps of a judgement, as a person reads it."""
+    """Format a score of the manifest."""
     if name.endswith("_at"):
         return _moment(datetime.fromisoformat(value))
     if isinstance(value, list):

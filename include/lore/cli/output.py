@@ -1,7 +1,7 @@
-"""Everything that is printed goes through here: results to stdout, progress and messages to stderr.
+"""All output of the commands: results to stdout, progress and messages to stderr.
 
-Titles, passages and answers come from outside. Before they are shown they lose whatever a terminal would obey (escape
-sequences, other control characters) and what makes text look other than it reads (bidirectional controls, tags).
+Titles, passages and answers are outside text. Before display they lose whatever a terminal would obey (escape
+sequences, other control characters) and whatever disguises text (bidirectional controls, tags).
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ CONTROLS = re.compile(
 
 
 def clean(text: str) -> str:
-    """The text as it may be shown: only printable characters, tabs and newlines."""
+    """Return the text with only printable characters, tabs and newlines."""
     text = text.replace("\r\n", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     return CONTROLS.sub("", ESCAPES.sub("", text))
 
 
 def one_line(text: str) -> str:
-    """The text in one line, without what a terminal would obey."""
+    """Return the text in one line, without terminal controls."""
     return " ".join(clean(text).split())
 
 
 def is_terminal() -> bool:
-    """Whether stdout is a terminal that can show styles."""
+    """Return True if stdout is a terminal that can show styles."""
     return _console(stderr=False).is_terminal
 
 
@@ -70,13 +70,13 @@ def print_text(text: str, end: str = "\n") -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value, and nothing else, to stdout; in ASCII, so that no terminal is controlled by it."""
+    """Print one JSON value to stdout and nothing else; in ASCII, so that it can't control a terminal."""
     _write(json.dumps(value, indent=2) + "\n")
 
 
 def print_rich(renderable: RenderableType, theme: Theme | None = None) -> None:
-    """Print a rich renderable to stdout, without blank lines around it: styled and fitted on a terminal, plain and
-    wide elsewhere.
+    """Print a rich renderable to stdout without blank lines around it: styled and fitted on a terminal, plain and wide
+    elsewhere.
     """
     from rich.segment import Segment, Segments
 
@@ -112,9 +112,9 @@ def print_markdown(text: str) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str] = ()) -> None:
-    """Print rows as a table; where the terminal is too narrow for it, each row as labelled lines.
+    """Print rows as a table, or as labelled lines if the terminal is too narrow.
 
-    `numbers` names the headings of the columns that are aligned to the right.
+    `numbers` names the headings of right-aligned columns.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -137,7 +137,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers:
 
 
 def fits(renderable: RenderableType) -> bool:
-    """Whether the terminal is wide enough for it; where there is no terminal, everything fits."""
+    """Return True if the terminal is wide enough; without a terminal, everything fits."""
     from rich.measure import Measurement
 
     console = _console(stderr=False)
@@ -146,24 +146,24 @@ def fits(renderable: RenderableType) -> bool:
 
 
 def message(text: str) -> None:
-    """Tell the person something, on stderr."""
+    """Print a message to stderr."""
     sys.stderr.write(clean(text) + "\n")
     sys.stderr.flush()
 
 
 def show_error(error: LoreError) -> None:
-    """Say what was wrong and what to do about it, on stderr."""
+    """Print an error and its remedy to stderr."""
     message(f"Error: {error.message}" + (f"\n  {error.remedy}" if error.remedy else ""))
 
 
 def stderr_console() -> Console:
-    """The console of progress bars."""
+    """Return the console of progress bars."""
     return _console(stderr=True)
 
 
 def _write(text: str) -> None:
     sys.stdout.write(text)
-    sys.stdout.flush()  # a reader that went away is noticed here, where it is handled, and not at exit
+    sys.stdout.flush()  # so that a closed pipe is noticed here, where it is handled, and not at exit
 
 
 def _console(*, stderr: bool) -> Console:
@@ -178,8 +178,8 @@ def _console(*, stderr: bool) -> Console:
 
 @contextmanager
 def stages(name: str) -> Iterator[Callable[[str, int, int | None], None]]:
-    """A bar on a terminal, moved by what is being done, how far it is and of how many; elsewhere nothing, as a summary
-    follows. `name` stands there until the first of them.
+    """Show a progress bar on a terminal and yield the function that moves it: stage, number done, total. Elsewhere show
+    nothing, as a summary follows. `name` is shown until the first stage.
     """
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None
@@ -194,6 +194,6 @@ def stages(name: str) -> Iterator[Callable[[str, int, int | None], None]]:
 
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar of one stage."""
+    """Show a progress bar of one stage."""
     with stages(name) as tell:
         yield lambda done, total: tell(name, done, total)

@@ -1,4 +1,4 @@
-"""`lore questions`: drafts of questions for a set that judges the index."""
+"""`lore questions`: drafts of questions for a question set."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def register(app: typer.Typer) -> None:
 
 def suggest_questions(
     source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False, help="A source of the index.")],
-    count: Annotated[int, typer.Option("--count", "-n", min=1, max=1_000, help="How many drafts.")] = 10,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=1_000, help="Number of drafts.")] = 10,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A new file for them; default: standard output.", show_default=False)
+        Path | None,
+        typer.Option("--out", help="New file; default: standard output.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Another number takes other documents.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for choosing the documents.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Draft questions from a source's documents, for a person to read, correct and accept."""
@@ -41,9 +42,9 @@ def suggest_questions(
     from lore.wiring import make_chat_model
 
     if out is not None and out.exists():
-        raise ConfigurationError(f"{out} exists and is not written over.", remedy="Name a new file with --out.")
+        raise ConfigurationError(f"{out} exists and won't be overwritten.", remedy="Name a new file with --out.")
     if out is not None and not out.parent.is_dir():
-        raise ConfigurationError(f"There is no folder {out.parent}.", remedy="Make it, or name another file.")
+        raise ConfigurationError(f"There is no folder {out.parent}.", remedy="Create it, or name another file.")
     settings = load_settings()
     chat_model = make_chat_model(settings)
     store, _ = open_index(settings, [source])
@@ -54,7 +55,7 @@ def suggest_questions(
     if out is not None and found.drafts:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
-        message(f"Saved: {out}. Delete `draft: true` from those that you accept.")
+        message(f"Saved: {out}. Delete `draft: true` from the drafts that you accept.")
     if json:
         print_json(found.to_json())
     elif out is None and found.drafts:
@@ -64,7 +65,7 @@ def suggest_questions(
 
 
 def _known(settings: Settings) -> list[str]:
-    """The questions of the team's set, which no draft should repeat."""
+    """Return the questions of the team's set, which no draft should repeat."""
     from lore.evaluation.questions.question_set import load_questions
 
     if settings.evaluation.questions is None:
@@ -73,10 +74,10 @@ def _known(settings: Settings) -> list[str]:
 
 
 def _tell(found: QuestionDrafts) -> None:
-    """What was looked at, what was dropped and why, and what it took."""
+    """Print how many documents were read, the dropped drafts with reasons, and the cost."""
     message(f"{found.source}: {len(found.drafts):,} drafts from {found.documents:,} documents.")
     if not found.model:
-        message("No language model is set: these are the questions that documents themselves ask.")
+        message("No language model is set, so the drafts are questions from the documents themselves.")
     if not found.drafts:
         message("Set LORE_CHAT_MODEL to have questions written." if not found.model else "Try another --seed.")
     for reason, count in sorted(found.dropped.items()):

@@ -1,4 +1,4 @@
-"""A record as a person reads it: the question, how it was searched, what it was answered from, what that took."""
+"""A record as text: the question, its search, the passages of the answer, and the cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTH = 12
 
 
 def record_lines(record: Record) -> Iterator[str]:
-    """The record, line by line."""
+    """Yield the record line by line."""
     answer, trace = record.answer, record.answer.trace
     yield _field("answer", answer.id)
     yield _field("asked", f"{record.asked_at:%Y-%m-%d %H:%M:%S} UTC{_where(answer)}")
@@ -28,7 +28,7 @@ def record_lines(record: Record) -> Iterator[str]:
         yield from _paragraph(f"  {message.role}"[:WIDTH], message.content)
     yield from _plan(trace.plan)
     yield _field("found", "yes" if answer.found else "no")
-    yield _field("index", f"version {trace.version}" if trace.version is not None else "version not known")
+    yield _field("index", f"version {trace.version}" if trace.version is not None else "version unknown")
     yield from _pairs("models", trace.models)
     yield from _pairs("prompts", trace.prompts)
     yield from _section("Answer", answer.text.splitlines())
@@ -44,9 +44,9 @@ def record_lines(record: Record) -> Iterator[str]:
 
 
 def replay_lines(replayed: Replay) -> Iterator[str]:
-    """What came out differently."""
+    """Yield the differences line by line."""
     version = "?" if replayed.version is None else replayed.version
-    yield f"The same plan over version {version} of the index, as it is now."
+    yield f"The same plan over version {version} of the index, with its present contents."
     for note in replayed.notes:
         yield f"Note: {one_line(note)}"
     before, now = replayed.before, replayed.now
@@ -72,13 +72,13 @@ def replay_lines(replayed: Replay) -> Iterator[str]:
 
 
 def shortened(text: str, characters: int) -> str:
-    """One line of the text, at most so long."""
+    """Return one line of the text, truncated to a number of characters."""
     line = one_line(text)
     return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
 
 
 def money(dollars: float | None) -> str:
-    """US dollars, with digits enough for the price of one call; "?" where it is not known."""
+    """Format US dollars precisely enough for the price of one call; "?" if unknown."""
     return "?" if dollars is None else f"${dollars:,.4f}"
 
 
@@ -128,11 +128,11 @@ def _citations(citations: Sequence[Citation]) -> Iterator[str]:
 
 
 def _found(trace: Trace) -> str:
-    return f"Search: {trace.retrieved} found, {trace.candidates} of them different, {len(trace.passages)} given"
+    return f"Search: {trace.retrieved} found, {trace.candidates} distinct, {len(trace.passages)} given to the answer"
 
 
 def _ranks(trace: Trace) -> Iterator[str]:
-    """The passages that were kept, and the best ten of the search beside them."""
+    """Yield the kept passages, and the best ten of the search that were not."""
     kept = sorted((one for one in trace.ranking if one.reranked_at), key=lambda one: one.reranked_at or 0)
     missed = [one for one in trace.ranking[:10] if not one.reranked_at]
     if trace.ranking:

@@ -1,4 +1,4 @@
-"""`lore doctor`: what works here, and what to do about what does not."""
+"""`lore doctor`: checks of this installation, each with a remedy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def doctor(
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    """The finding for a terminal: each mistake in a line of its own, its remedy below."""
+    """Yield the finding for a terminal: each mistake on a line of its own, its remedy below."""
     first, *others = finding.detail.splitlines() or [""]
     yield f"{MARKS[finding.status]}  {finding.name}: {first}"
     yield from (f"         {line}" for line in others)
