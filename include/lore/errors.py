@@ -1,19 +1,19 @@
-"""One tree of errors; every one says what was wrong, what to do, and whether trying again can help.
+"""The tree of errors: each has a message, a remedy, and a flag that says if a retry can help.
 
 LoreError
-├── ConfigurationError          settings, keys, options: a person must change something (exit code 2)
+├── ConfigurationError          a setting, key or option that a person must change (exit code 2)
 │   ├── DeclarationError        a file in dags/sources/
-│   ├── MissingPackageError     an optional package is not installed
-│   └── IndexMismatchError      the stored index was built by another model or by other code
-├── SourceError                 a source could not be read
-│   └── RemovalFloorError       a sync would remove more of a source than its declaration allows
-├── ConversionError             one document cannot be turned into Markdown (it fails alone)
-├── SyncError                   a sync ended in failure
-├── GateError                   a version of the index may not be promoted: it is not known to be as good
-├── StoreError                  the store refused, is locked, or holds something else than was written
-├── RecordsError                the records of what was asked could not be opened, read or written
-└── ModelError                  an embedder, reranker or language model failed
-    └── ContextTooLongError     what it was sent is longer than it reads; with less of it the call may succeed
+│   ├── MissingPackageError     an optional package that is not installed
+│   └── IndexMismatchError      a stored index built by another model or other code
+├── SourceError                 a source that couldn't be read
+│   └── RemovalFloorError       a sync that would remove more of a source than its declaration allows
+├── ConversionError             one document that can't be converted to Markdown (it fails alone)
+├── SyncError                   a failed sync
+├── GateError                   a version of the index that may not be promoted
+├── StoreError                  a store that refused, is locked, or returned other data than was written
+├── RecordsError                records of answers that couldn't be opened, read or written
+└── ModelError                  an embedder, reranker or language model that failed
+    └── ContextTooLongError     a request longer than the model's context; a shorter one may succeed
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DISTRIBUTION = "lore-assistant"
 
 
 class LoreError(Exception):
-    """The root: `message` says what was wrong and where, `remedy` what to do, `retryable` whether to try again."""
+    """Root of all errors: `message` (the fault and its place), `remedy` (the cure), `retryable` (a retry may help)."""
 
     def __init__(self, message: str, *, remedy: str = "", retryable: bool = False) -> None:
         super().__init__(message)
@@ -56,15 +56,15 @@ class LoreError(Exception):
 
 
 class ConfigurationError(LoreError):
-    """A setting, key or option is wrong; nothing was attempted."""
+    """A wrong setting, key or option; nothing was attempted."""
 
 
 class DeclarationError(ConfigurationError):
-    """A declaration file is wrong; the message names file, line and key."""
+    """A mistake in a declaration; the message names file, line and key."""
 
 
 class MissingPackageError(ConfigurationError):
-    """An optional package is missing; `package` is what pip has to install."""
+    """A missing optional package; `package` is the name to give pip."""
 
     def __init__(self, package: str, purpose: str) -> None:
         super().__init__(
@@ -73,9 +73,9 @@ class MissingPackageError(ConfigurationError):
 
 
 def require(module: str, extra: str, purpose: str) -> None:
-    """Raise MissingPackageError where `module`, which an extra of Lore installs, is missing. Nothing heavy is imported.
+    """Raise MissingPackageError if `module`, which an extra of Lore installs, is missing; import nothing.
 
-    Call it where the work begins, so that nobody waits for an error that was certain.
+    Call it where the work begins, so that the error comes at once.
     """
     try:
         found = find_spec(module) is not None
@@ -86,40 +86,40 @@ def require(module: str, extra: str, purpose: str) -> None:
 
 
 class IndexMismatchError(ConfigurationError):
-    """The stored index does not fit the settings; vectors of two models are never mixed."""
+    """A stored index that doesn't match the settings; vectors of two models are never mixed."""
 
 
 class SourceError(LoreError):
-    """A source could not be read: unreachable, refused, or not what was declared."""
+    """A source that is unreachable, refuses access, or isn't as declared."""
 
 
 class RemovalFloorError(SourceError):
-    """The source lost more documents at once than is plausible; nothing was removed."""
+    """A source that lost implausibly many documents at once; nothing was removed."""
 
 
 class ConversionError(LoreError):
-    """A document cannot be turned into Markdown; the reason names what was found."""
+    """A document that can't be converted to Markdown, with the reason."""
 
 
 class SyncError(LoreError):
-    """A sync ended in failure; its report is in the message."""
+    """A failed sync; the message has its report."""
 
 
 class GateError(LoreError):
-    """A version of the index may not become the live one; nothing was changed."""
+    """A version of the index that may not become live; nothing was changed."""
 
 
 class StoreError(LoreError):
-    """The store could not do what was asked."""
+    """A store that couldn't carry out a request."""
 
 
 class ModelError(LoreError):
-    """A model could not be reached, refused the request, or returned something unusable."""
+    """A model that is unreachable, refused the request, or returned an unusable reply."""
 
 
 class ContextTooLongError(ModelError):
-    """What a model was sent is longer than it reads. The same again fails again; a shorter context may succeed."""
+    """A request longer than the model's context. A shorter one may succeed."""
 
 
 class RecordsError(LoreError):
-    """The records of what was asked and answered could not be opened, read or written; answering goes on."""
+    """Records of answers that couldn't be opened, read or written; answering goes on."""

@@ -1,4 +1,4 @@
-"""The verbs: what each part asks of its neighbours, and nothing more."""
+"""Protocols: the methods that each part calls on its neighbours, and no others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Schema = TypeVar("Schema")
 
 OnUsage: TypeAlias = Callable[[Usage], None]
-"""Told once for every call of a model that came back, also of one that failed in the end; `stage` is empty."""
+"""Receives the usage of every model call that returned, even if it failed in the end; `stage` is empty."""
 
 __all__ = [
     "ChatModel",
@@ -52,33 +52,33 @@ __all__ = [
 
 @runtime_checkable
 class Source(Protocol):
-    """Somewhere documents come from."""
+    """An origin of documents, such as a folder, a site or a repository."""
 
     @property
     def id(self) -> str: ...
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield what changed since the cursor, or everything when it is None. Raises SourceError."""
+        """Yield the changes since the cursor, or everything if it is None. Raises SourceError."""
         ...
 
 
 @runtime_checkable
 class Listable(Protocol):
-    """A source that can say cheaply what exists now, so that deletions become visible."""
+    """A source that lists its documents cheaply, so that deletions become visible."""
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every document that exists now, each once. Raises SourceError when it cannot be complete."""
+        """Yield the id of every document that exists now, each once. Raises SourceError if it can't list all."""
         ...
 
 
 @runtime_checkable
 class Rereadable(Protocol):
-    """A source whose cursor knows its documents one by one, so that those that failed can be read again alone."""
+    """A source whose cursor tracks single documents, so that failed ones can be read again alone."""
 
     def rewind(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
-        """The cursor from which a read gives these documents again, and else at least what changed since `cursor`.
+        """Return a cursor from which a read yields these documents and at least all changes since `cursor`.
 
-        None when one of them is not known to the cursor: then it must not be moved on.
+        None if the cursor doesn't track one of them: then it must stay where it is.
         """
         ...
 
@@ -86,18 +86,18 @@ class Rereadable(Protocol):
 class Splitter(Protocol):
     @property
     def name(self) -> str:
-        """Identifies the way of splitting: a version's recipe has it, or the mark of each document of a strategy."""
+        """The identity of the splitting, kept in a version's recipe, or with each document of a strategy."""
         ...
 
     def split(self, document: Document) -> list[Chunk]:
-        """Cut a converted document into passages, in order; an empty document gives none."""
+        """Split a converted document into passages, in order; an empty document has none."""
         ...
 
 
 class Embedder(Protocol):
     @property
     def name(self) -> str:
-        """Identifies the vector space, such as "local:all-MiniLM-L6-v2"; an index holds vectors of one name only."""
+        """The identity of the vector space, such as "local:all-MiniLM-L6-v2"; an index has vectors of one name only."""
         ...
 
     @property
@@ -105,7 +105,7 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text are read; the rest is cut off."""
+        """The number of tokens that the model reads of a text; it ignores the rest."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -118,7 +118,7 @@ class Embedder(Protocol):
 
 
 class Index(Protocol):
-    """All that answering may do: read."""
+    """A read-only view of the stored documents and chunks: all that answering needs."""
 
     def search(
         self,
@@ -129,145 +129,144 @@ class Index(Protocol):
         sources: Sequence[str] = (),
         audiences: Sequence[str] = (PUBLIC,),
     ) -> list[Hit]:
-        """Find the best chunks, best first: by vector at alpha 1, by keyword at 0, fused by relative score between.
+        """Return the best chunks, best first: by vector at alpha 1, by keyword at 0, fused by relative score between.
 
-        `vector` may be None only when alpha is 0. `sources` empty means all; a chunk is seen when one of its audiences
-        is among `audiences`. Every hit carries its vector and, when `vector` is given, its cosine. Raises StoreError.
+        `vector` may be None only at alpha 0. Empty `sources` means all. A chunk is visible if one of its audiences is
+        among `audiences`. Every hit has its vector and, if `vector` is given, its cosine. Raises StoreError.
         """
         ...
 
     def document(self, document_id: str) -> Document | None:
-        """The converted document, or None."""
+        """Return the converted document, or None."""
         ...
 
     def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
-        """Stream the converted documents, in no particular order; with `ids`, those of them that are kept."""
+        """Stream the converted documents in no particular order; with `ids`, only those."""
         ...
 
     def count(self, source_id: str | None = None) -> Counts:
-        """What is held, for one source or for all."""
+        """Count the stored documents and chunks of one source or of all."""
         ...
 
     def snapshot(self) -> Index:
-        """The index held at the version that is read now, for all the searches of one question: a promotion in
-        between does not mix passages of two versions.
+        """Return the index pinned to its present version.
+
+        A promotion between two searches of a question then doesn't mix passages of two versions.
         """
         ...
 
     def version(self) -> int | None:
-        """The number of the version that is read now; None where nothing was written yet. Raises StoreError."""
+        """Return the number of the version being read, or None before the first write. Raises StoreError."""
         ...
 
 
 class Store(Index, Protocol):
-    """An index that can be written to. Every call is atomic to readers and safe against a kill: a document whose
-    write was cut off is never reported by `fingerprints` with the new fingerprint.
+    """An index that can be written to. Readers see each call whole or not at all, and a kill loses nothing.
 
-    Documents are kept once; chunks, vectors and fingerprints are those of one version: the live one, or the one that
-    `Versions.open` was asked for.
+    A document whose write was interrupted never has its new fingerprint in `fingerprints`. Documents are stored once.
+    Chunks, vectors and fingerprints belong to one version: the live one, or the one that `Versions.open` returned.
     """
 
     def replace(self, entries: Sequence[EmbeddedDocument]) -> None:
-        """Write documents with their chunks and remove the chunks they had before; idempotent.
+        """Write documents with their chunks, and remove the chunks they had before. Idempotent.
 
-        New chunks are inserted before old ones are deleted, so that a document is never missing.
+        Inserts new chunks before it deletes old ones, so that a document is never missing.
         """
         ...
 
     def replace_chunks(self, entries: Sequence[EmbeddedDocument]) -> int:
-        """Write the chunks of documents that are kept already, in this version alone; the documents stay as they are.
+        """Write the chunks of stored documents in this version alone, and return the number of documents written.
 
-        An entry whose fingerprint is not, or no longer, that of the kept document is left out. Returns how many
-        documents were written.
+        Skips an entry whose fingerprint differs from that of the stored document.
         """
         ...
 
     def delete(self, source_id: str, document_ids: Sequence[str]) -> int:
-        """Remove documents, and their chunks from every version; unknown ids do no harm. Returns how many went."""
+        """Remove documents, and their chunks from every version; return the number removed. Ignores unknown ids."""
         ...
 
     def remove_chunks(self, document_ids: Sequence[str]) -> None:
-        """Remove from this version alone what it holds of those of these documents that are not kept."""
+        """Remove, from this version alone, the chunks of those documents that are no longer stored."""
         ...
 
     def document_fingerprints(
         self, source_id: str | None = None, *, ids: Sequence[str] | None = None
     ) -> dict[str, str]:
-        """Document id → fingerprint of the documents that are kept, for one source or for all; with `ids`, of these."""
+        """Return the fingerprints of the stored documents by id, for one source or all; with `ids`, for these only."""
         ...
 
     def fingerprints(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
-        """Document id → fingerprint that this version's chunks were made at; "" where the write was cut off.
+        """Return, by document id, the fingerprints that this version's chunks were made from.
 
-        For one source or for all; with `ids`, of these.
+        "" marks an interrupted write. For one source or all; with `ids`, for these only.
         """
         ...
 
     def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:
-        """The stored vectors of those content hashes that are known."""
+        """Return the stored vectors by content hash; hashes without one are left out."""
         ...
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        """A document's chunks by position."""
+        """Return a document's chunks by position."""
         ...
 
     def document_infos(self, source_id: str) -> Iterator[DocumentInfo]:
-        """Stream a source's kept documents without their texts, in no particular order, however long these are."""
+        """Stream a source's documents without their texts, in no particular order."""
         ...
 
     def state(self, source_id: str) -> SourceState | None:
-        """What is remembered of the source's last sync."""
+        """Return the state of the source's last sync, or None."""
         ...
 
     def save_state(self, state: SourceState) -> None: ...
 
     def states(self) -> Mapping[str, SourceState]:
-        """The states of all sources that were ever synced."""
+        """Return the states of all sources that were ever synced, by id."""
         ...
 
     def optimize(self) -> None:
-        """Bring search indexes up to date and compact; to be called once at the end of a sync."""
+        """Update the search indexes and compact them. Call it once, at the end of a sync."""
         ...
 
 
 class Versions(Protocol):
-    """The versions of one index: chunks and vectors made in different ways of the same kept documents."""
+    """The versions of one index: chunks and vectors made from the same documents by different recipes."""
 
     @property
     def schema(self) -> int:
-        """The number of the layout in which a new version is made."""
+        """The number of the layout of a new version."""
         ...
 
     def all(self) -> list[IndexVersion]:
-        """What the manifest says, by number; empty where nothing was written yet. Raises StoreError."""
+        """Return the manifest's versions, by number; none before the first write. Raises StoreError."""
         ...
 
     def live(self) -> int | None:
-        """The number of the version that questions are answered from."""
+        """Return the number of the version that answers questions, or None."""
         ...
 
     def previous(self) -> int | None:
-        """The number of the version that was live before it, where a rollback goes to."""
+        """Return the number of the previously live version, the target of a rollback, or None."""
         ...
 
     def create(self, recipe: Recipe) -> IndexVersion:
-        """Make an empty version beside the others, with the status "building". Raises StoreError without an index."""
+        """Create an empty version with the status "building". Raises StoreError without an index."""
         ...
 
     def save(self, version: IndexVersion) -> None:
-        """Write a version's status, counts and scores into the manifest; its number must be there."""
+        """Write the status, counts and scores of a version that the manifest has."""
         ...
 
     def open(self, number: int) -> Store:
-        """One version, to read and to write, whatever is live. Raises StoreError where there is none."""
+        """Open one version for reading and writing, live or not. Raises StoreError if it doesn't exist."""
         ...
 
     def promote(self, number: int) -> None:
-        """Make a version the live one, in one step: a question is answered from the one before or from this one."""
+        """Make a version live, atomically: a question is answered from the old one or from this one."""
         ...
 
     def drop(self, number: int) -> None:
-        """Remove a version's chunks and vectors; the live one is refused with ConfigurationError."""
+        """Remove a version's chunks and vectors. Raises ConfigurationError for the live one."""
         ...
 
 
@@ -276,23 +275,23 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     def rerank(self, query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
-        """Order candidates by how well they answer, with new scores, and keep the best. No hits give none."""
+        """Return the `limit` best candidates, best first, with new scores. Raises ModelError."""
         ...
 
 
 @runtime_checkable
 class FallbackReranker(Reranker, Protocol):
-    """A reranker that costs something, with one behind it that does not; `name` is the first one's."""
+    """A paid reranker with a free one behind it; `name` is that of the first."""
 
     @property
     def parts(self) -> Sequence[Reranker]:
-        """The rerankers in the order in which they are asked."""
+        """The rerankers, in the order of trying them."""
         ...
 
     def rank(
         self, query: str, hits: Sequence[Hit], limit: int, *, refusal: str = "", on_usage: OnUsage | None = None
     ) -> Reranking:
-        """As `rerank`, and by whom. A `refusal` says why nothing may be spent, and then the second one is asked."""
+        """Rerank, and name the reranker that did. A `refusal`, the reason not to spend, leads to the second one."""
         ...
 
 
@@ -303,29 +302,29 @@ class ChatModel(Protocol):
     def structured(
         self, messages: Sequence[Message], schema: type[Schema], *, on_usage: OnUsage | None = None
     ) -> Schema:
-        """One call whose answer is an instance of the pydantic model `schema`. Raises ModelError."""
+        """Make one call and return its reply as an instance of the pydantic model `schema`. Raises ModelError."""
         ...
 
     def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
-        """One call whose answer comes piece by piece. Raises ModelError, also in the middle."""
+        """Make one call and yield its reply piece by piece. Raises ModelError, also in the middle."""
         ...
 
 
 class Prices(Protocol):
-    """What models cost by a price list, in US dollars; None for a model that is not on it."""
+    """A price list of models, in US dollars; None for a model without a price."""
 
     def cost(self, model: str, input_tokens: int, output_tokens: int, *, cached_tokens: int = 0) -> float | None:
-        """The cost of one call; `cached_tokens` are those of the input that the provider had in its cache."""
+        """Return the cost of one call; `cached_tokens` are the input tokens that the provider had in its cache."""
         ...
 
     def search_cost(self, model: str, searches: int) -> float | None:
-        """The cost of reranking, for models that are paid by the search."""
+        """Return the cost of reranking, for models that charge by the search."""
         ...
 
 
 class Recorder(Protocol):
-    """Who keeps what was asked and answered."""
+    """A keeper of questions and answers."""
 
     def record(self, answer: Answer) -> None:
-        """Take a finished answer. Returns at once and never raises: keeping it must not delay or break an answer."""
+        """Take a finished answer. Return at once and never raise: recording can't delay or break an answer."""
         ...

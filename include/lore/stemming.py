@@ -1,4 +1,4 @@
-"""Stems of English words: what makes "rotating" and "rotation" meet, wherever words are compared."""
+"""Stems of English words, so that "rotating" matches "rotation" wherever words are compared."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class _Stemmer(Protocol):
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The stem of a word in lower case (Snowball's English algorithm, Porter 2001); may be called by any thread."""
-    with _one_at_a_time:  # a stemmer keeps the word that it works on
+    """Return the stem of a lower-case word (Snowball's English algorithm, Porter 2001). Thread-safe."""
+    with _one_at_a_time:  # a stemmer keeps its word as state
         return _stemmer().stemWord(word)
 
 
