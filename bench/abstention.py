@@ -24,7 +24,8 @@ from lore.query.retrieve import relevance
 from lore.query.retrieve.dedup import dedup
 from lore.settings import load_settings
 from lore.types import Hit
-from lore.wiring import make_embedder, make_splitter, open_store
+from lore.wiring.models import make_embedder
+from lore.wiring.stores import make_splitter, open_store
 
 from bench.corpus import load_corpus
 

@@ -37,7 +37,8 @@ from lore.protocols import ChatModel, OnUsage
 from lore.query.pipeline import Deadlines, Pipeline
 from lore.settings import load_settings
 from lore.types import Message, Plan, Question
-from lore.wiring import make_chat_model, make_embedder, make_reranker, open_store
+from lore.wiring.models import make_chat_model, make_embedder, make_reranker
+from lore.wiring.stores import open_store
 
 from bench.abstention import UNANSWERABLE
 from bench.corpus import load_corpus, wordings

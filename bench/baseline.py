@@ -23,7 +23,7 @@ from lore.ingest.baseline.baseline import Baseline
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
 from lore.settings import load_settings
-from lore.wiring import open_store
+from lore.wiring.stores import open_store
 
 from bench.memory import FreeEmbedder, Pages
 from bench.scale_meter import peak_megabytes

@@ -29,7 +29,8 @@ from lore.query.events import Answered, Delta
 from lore.query.pipeline import Pipeline
 from lore.settings import Settings
 from lore.types import Message, Question, Usage
-from lore.wiring import make_embedder, make_reranker, open_store
+from lore.wiring.models import make_embedder, make_reranker
+from lore.wiring.stores import open_store
 
 from bench.corpus import load_corpus, wordings
 from bench.scale import Prepared

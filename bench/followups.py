@@ -33,7 +33,8 @@ from lore.query.pipeline import Pipeline
 from lore.query.understand.plan import make_plan
 from lore.settings import Settings, load_settings
 from lore.types import Message, Plan, Question
-from lore.wiring import make_chat_model, make_pipeline
+from lore.wiring.models import make_chat_model
+from lore.wiring.query import make_pipeline
 
 from bench.corpus import load_corpus
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from lore.protocols import Versions
 from lore.settings import load_settings
-from lore.wiring import open_versions
+from lore.wiring.stores import open_versions
 
 from bench.corpus import load_corpus
 from bench.scale_stores import STORES

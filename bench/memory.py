@@ -26,7 +26,8 @@ from lore.ingest.sync import Sync
 from lore.protocols import Embedder
 from lore.settings import load_settings
 from lore.types import Batch, Cursor, Document
-from lore.wiring import make_embedder, open_store
+from lore.wiring.models import make_embedder
+from lore.wiring.stores import open_store
 
 from bench.scale_meter import peak_megabytes
 from bench.scale_stores import STORES

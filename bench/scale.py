@@ -43,7 +43,7 @@ from lore.protocols import Store
 from lore.query.retrieve.dedup import dedup
 from lore.query.retrieve.search import retrieve
 from lore.types import PUBLIC, Batch, Chunk, Cursor, Document, EmbeddedDocument, Question
-from lore.wiring import open_store
+from lore.wiring.stores import open_store
 
 from bench.scale_corpus import SOURCE_ID, Asked, ScaleCorpus, bench_settings
 from bench.scale_meter import Meter, Metered, fixed_work, folder_megabytes, peak_megabytes, reset_peak

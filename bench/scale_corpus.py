@@ -19,7 +19,8 @@ import numpy as np
 from lore.evaluation.beir.dataset import BeirSource
 from lore.settings import Settings, load_settings
 from lore.types import PUBLIC, Chunk, Document, EmbeddedDocument
-from lore.wiring import make_embedder, make_splitter
+from lore.wiring.models import make_embedder
+from lore.wiring.stores import make_splitter
 
 from bench.corpus import load_corpus, wordings
 

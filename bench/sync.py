@@ -18,7 +18,9 @@ from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
 from lore.settings import load_settings
 from lore.types import Plan, Question
-from lore.wiring import make_embedder, make_pipeline, open_store
+from lore.wiring.models import make_embedder
+from lore.wiring.query import make_pipeline
+from lore.wiring.stores import open_store
 
 from bench.corpus import load_corpus, wordings
 from bench.stopwatch import seconds

@@ -9,7 +9,7 @@ from lore.declarations import load_assistant
 from lore.errors import DeclarationError
 from lore.query.understand.filters import SearchableSource
 from lore.settings import Settings
-from lore.wiring.assistant import make_context, searchable_sources
+from lore.wiring.query import make_context, searchable_sources
 
 from tests.conftest import ROOT
 from tests.fakes import FakeEmbedder

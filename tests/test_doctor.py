@@ -10,7 +10,7 @@ from lore import doctor
 from lore.errors import ModelError, StoreError
 from lore.settings import load_settings
 from lore.types import Counts, SourceState
-from lore.wiring import make_chat_model, make_reranker
+from lore.wiring.models import make_chat_model, make_reranker
 
 from tests.fakes import FakeChatModel, FakeEmbedder
 from tests.servers.model_apis.cohere import CohereServer

@@ -12,7 +12,7 @@ from lore.evaluation.questions.locate import locate
 from lore.evaluation.questions.question_set import JudgedQuestion, QuestionSet, load_questions
 from lore.settings import Settings
 from lore.types import Document
-from lore.wiring import make_source
+from lore.wiring.sources import make_source
 
 from tests.conftest import ROOT
 from tests.servers.github import GitHubServer

@@ -9,7 +9,8 @@ from lore.errors import ConfigurationError
 from lore.settings import load_settings
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Message
-from lore.wiring import make_chat_model, make_reranker, open_store, weaviate_server
+from lore.wiring.models import make_chat_model, make_reranker
+from lore.wiring.stores import open_store, weaviate_server
 
 from tests.fakes import FakeEmbedder
 from tests.servers.model_apis.openai import OpenAIServer

@@ -31,7 +31,7 @@ __all__ = [
 def open_pipeline(settings: Settings | None = None) -> Pipeline:
     """The query pipeline, from the given settings or the environment's. Keep it: it holds the model and the index."""
     from lore.settings import load_settings
-    from lore.wiring import make_pipeline
+    from lore.wiring.query import make_pipeline
     from lore.wiring.records import make_recorder
 
     settings = settings or load_settings()

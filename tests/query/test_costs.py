@@ -12,7 +12,7 @@ import pytest
 from lore.query.pipeline import Pipeline
 from lore.settings import load_settings
 from lore.types import Question
-from lore.wiring import make_pipeline
+from lore.wiring.query import make_pipeline
 
 from tests.fakes import FakeEmbedder
 from tests.query.fakes import MemoryIndex, make_chunk

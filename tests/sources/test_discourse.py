@@ -12,7 +12,7 @@ from lore.settings import load_settings
 from lore.sources.discourse.source import DiscourseSource
 from lore.sources.http import Secrets
 from lore.sources.retries import RetryPolicy
-from lore.wiring import make_source
+from lore.wiring.sources import make_source
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.discourse import DiscourseServer, rate_limited

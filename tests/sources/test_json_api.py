@@ -14,7 +14,7 @@ from lore.settings import load_settings
 from lore.sources.http import Secrets, secrets_for
 from lore.sources.json_api.source import JsonApiSource
 from lore.sources.retries import RetryPolicy
-from lore.wiring import make_source
+from lore.wiring.sources import make_source
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.json_api import Fault, ListServer

@@ -16,7 +16,7 @@ from lore.sources.retries import RetryPolicy
 from lore.sources.stackoverflow.api import StackExchangeAccess
 from lore.sources.stackoverflow.dump import StackOverflowDumpSource
 from lore.sources.stackoverflow.source import StackOverflowSource
-from lore.wiring import make_source
+from lore.wiring.sources import make_source
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.json_api import Fault

@@ -105,7 +105,7 @@ def _open(
     words: Sequence[str], sources: Sequence[str], settings: Settings, recorder: Recorder | None = None
 ) -> tuple[Question, Pipeline, Store]:
     from lore.types import Question
-    from lore.wiring import make_pipeline
+    from lore.wiring.query import make_pipeline
 
     text = (sys.stdin.read() if list(words) == ["-"] else " ".join(words)).strip()
     if not text:

@@ -32,7 +32,7 @@ def export_index(
 ) -> None:
     """Write the documents of the index into a file from which another installation can start."""
     from lore.settings import load_settings
-    from lore.wiring import make_baseline
+    from lore.wiring.ingest import make_baseline
 
     settings = load_settings()
     require_index(settings)
@@ -60,7 +60,7 @@ def import_index(
 ) -> None:
     """Fill the index from a file that `lore export` wrote; may be run again when it was cut off."""
     from lore.settings import load_settings
-    from lore.wiring import make_baseline
+    from lore.wiring.ingest import make_baseline
 
     with progress("import") as listener:
         report = make_baseline(load_settings()).load(file, replacing=replace, listener=listener)

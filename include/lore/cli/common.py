@@ -47,7 +47,8 @@ def require_index(settings: Settings) -> None:
 def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:
     """Open the index with its embedder for reading. Raises ConfigurationError if it is absent or lacks a source."""
     require_index(settings)
-    from lore.wiring import make_embedder, open_store
+    from lore.wiring.models import make_embedder
+    from lore.wiring.stores import open_store
 
     embedder = make_embedder(settings)
     store = open_store(settings, embedder)

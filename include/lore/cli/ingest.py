@@ -48,7 +48,9 @@ def sync(
     """Bring the index up to date with its sources."""
     from lore.declarations import load_declarations
     from lore.settings import load_settings
-    from lore.wiring import make_embedder, make_splitter, make_sync, open_store
+    from lore.wiring.ingest import make_sync
+    from lore.wiring.models import make_embedder
+    from lore.wiring.stores import make_splitter, open_store
 
     if bool(ids) == all_sources:
         raise typer.BadParameter("Name the sources to sync, or give --all.")

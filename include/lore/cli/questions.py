@@ -39,7 +39,7 @@ def suggest_questions(
     """Draft questions from a source's documents, for a person to read, correct and accept."""
     from lore.evaluation.questions.suggest import drafts_yaml, suggest
     from lore.settings import load_settings
-    from lore.wiring import make_chat_model
+    from lore.wiring.models import make_chat_model
 
     if out is not None and out.exists():
         raise ConfigurationError(f"{out} exists and won't be overwritten.", remedy="Name a new file with --out.")

@@ -35,7 +35,7 @@ def slack(
 
 def _pipeline(settings: Settings, recorder: Recorder) -> Pipeline:
     from lore.cli.common import open_index
-    from lore.wiring import make_pipeline
+    from lore.wiring.query import make_pipeline
 
     store, embedder = open_index(settings)
     return make_pipeline(settings, index=store, embedder=embedder, recorder=recorder)

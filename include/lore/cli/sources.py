@@ -67,7 +67,8 @@ def sources(json: Json = False) -> None:
 
 def _index(settings: Settings) -> Store | None:
     """The index when there is one; its embedder is named but not loaded."""
-    from lore.wiring import make_embedder, open_store
+    from lore.wiring.models import make_embedder
+    from lore.wiring.stores import open_store
 
     return open_store(settings, make_embedder(settings)) if index_exists(settings) else None
 

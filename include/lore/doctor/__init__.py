@@ -76,7 +76,7 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
     embedder: Embedder | None = None
 
     def embed() -> Finding:
-        from lore.wiring import make_embedder
+        from lore.wiring.models import make_embedder
 
         nonlocal embedder
         made = make_embedder(settings)
@@ -85,12 +85,12 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
         return finding
 
     def rerank(embedder: Embedder) -> Finding:
-        from lore.wiring import make_reranker
+        from lore.wiring.models import make_reranker
 
         return check_reranker(make_reranker(settings, embedder), embedder)
 
     def index(embedder: Embedder) -> Finding:
-        from lore.wiring import open_store
+        from lore.wiring.stores import open_store
 
         embedded = settings.index.store == "lancedb" and "://" not in settings.index.index_uri
         if embedded and not Path(settings.index.index_uri).exists():
@@ -103,7 +103,7 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
         return finding
 
     def chat() -> Finding:
-        from lore.wiring import make_chat_model
+        from lore.wiring.models import make_chat_model
 
         return check_chat_model(make_chat_model(settings))
 

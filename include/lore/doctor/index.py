@@ -11,7 +11,7 @@ def check_weaviate(settings: Settings) -> Finding:
     """Check the server: up, ready, new enough, and writable with this key, which asking does not need."""
     from lore.stores.weaviate.connection import MINIMUM_VERSION, WeaviateConnection
     from lore.stores.weaviate.probe import probe
-    from lore.wiring import weaviate_server
+    from lore.wiring.stores import weaviate_server
 
     connection = WeaviateConnection(weaviate_server(settings))
     found = probe(connection, settings.weaviate.prefix)
@@ -29,7 +29,7 @@ def check_weaviate(settings: Settings) -> Finding:
 
 def check_settings_fit(settings: Settings, embedder: Embedder) -> None:
     """Raise IndexMismatchError, as a sync does, if no version of the index has these settings."""
-    from lore.wiring import make_recipe, make_splitter, open_store, open_weaviate
+    from lore.wiring.stores import make_recipe, make_splitter, open_store, open_weaviate
 
     splitter = make_splitter(settings, embedder)
     if settings.index.store == "weaviate":

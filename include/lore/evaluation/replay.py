@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from lore.records.entries import Record
 from lore.settings import Settings
 from lore.types import Answer
-from lore.wiring import make_embedder, make_pipeline, open_store, open_versions, settings_of
+from lore.wiring.models import make_embedder
+from lore.wiring.query import make_pipeline
+from lore.wiring.stores import open_store, open_versions, settings_of
 
 __all__ = ["PassageMove", "Replay", "replay"]
 

@@ -19,15 +19,8 @@ from lore.protocols import Embedder
 from lore.settings import Settings
 from lore.stores.manifest import version_to_json
 from lore.types import Counts, IndexVersion, Recipe
-from lore.wiring import (
-    make_builder,
-    make_embedder,
-    make_recipe,
-    make_reranker,
-    make_splitter,
-    open_versions,
-    settings_of,
-)
+from lore.wiring.models import make_embedder, make_reranker
+from lore.wiring.stores import make_builder, make_recipe, make_splitter, open_versions, settings_of
 
 __all__ = ["IndexVersions", "Score", "VersionStatus"]
 

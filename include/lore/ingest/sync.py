@@ -21,7 +21,6 @@ from lore.ingest.finish.duplicates import Decision, decide, signed, unsigned
 from lore.ingest.finish.reconcile import check_complete, problem_of, reason_of, vanished, verify
 from lore.ingest.finish.reindex import Remade, remake
 from lore.ingest.finish.visibility import hidden, is_hidden, shown
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.report import DuplicateReport, Progress, ShardReport, Spent, SyncReport
 from lore.ingest.strategies.strategy import SummarySplitter, mark_of
 from lore.ingest.versions import VersionBuilder
@@ -29,6 +28,7 @@ from lore.ingest.write.fingerprint import fingerprint, recipe_of
 from lore.ingest.write.prepare import Prepared, Preparer
 from lore.ingest.write.writer import EntryWriter
 from lore.protocols import Embedder, Source, Splitter, Store
+from lore.redact.redactor import Redactor
 from lore.types import Document, Failure, Usage
 
 if TYPE_CHECKING:

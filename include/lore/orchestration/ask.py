@@ -71,7 +71,7 @@ class AskOperator(BaseOperator):
     operator_extra_links = tuple(SourceLink(number) for number in range(1, LINKS + 1))
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from lore.wiring import make_pipeline
+        from lore.wiring.query import make_pipeline
         from lore.wiring.records import make_recorder
 
         params: Any = context["params"]

@@ -157,13 +157,13 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
 @lru_cache(maxsize=1)
 def shared_embedder(settings: Settings) -> Embedder:
     """Return the process's embedder: a process that runs many tasks loads the model once."""
-    from lore.wiring import make_embedder
+    from lore.wiring.models import make_embedder
 
     return make_embedder(settings)
 
 
 def _sync(declaration: Declaration) -> Sync:
-    from lore.wiring import make_sync
+    from lore.wiring.ingest import make_sync
 
     settings = settings_in_airflow()
     return make_sync(declaration, settings, embedder=shared_embedder(settings))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError
-from lore.protocols import ChatModel, Embedder, OnUsage, Prices, Reranker
-from lore.query.budget import Budget
-from lore.settings import Settings
 from lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lore.models.cohere import CohereReranker
     from lore.models.limiter import Limiter
+    from lore.protocols import ChatModel, Embedder, OnUsage, Prices, Reranker
+    from lore.settings import Settings
 
 __all__ = [
-    "make_budget",
     "make_chat_model",
     "make_embedder",
     "make_judge_model",
@@ -47,22 +46,6 @@ def _prices(own: Path | None) -> Prices:
 def make_prices(settings: Settings) -> Prices:
     """The price list, behind the entries of `settings.models.prices`."""
     return _prices(settings.models.prices)
-
-
-def make_budget(settings: Settings, *, recorded: bool) -> Budget | None:
-    """What may be spent on models, or None where there is no limit; `recorded` says whether the answers are."""
-    if not settings.budget.per_day and not settings.budget.per_question:
-        return None
-    from lore.wiring.records import make_ledger
-
-    return Budget(
-        make_prices(settings),
-        per_day=settings.budget.per_day,
-        per_question=settings.budget.per_question,
-        answer_model=settings.models.chat_model,
-        spent_since=make_ledger(settings) if settings.budget.per_day else None,
-        recorded=recorded,
-    )
 
 
 def make_embedder(settings: Settings, *, on_usage: OnUsage | None = None) -> Embedder:

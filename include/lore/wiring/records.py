@@ -132,7 +132,7 @@ def _open_traces(endpoint: str, settings: Settings) -> TraceSink:
 
 
 def _redact(settings: Settings) -> Redact:
-    from lore.ingest.redact.redactor import Redactor
+    from lore.redact.redactor import Redactor
 
     # Documents may be kept with their secrets, if their owners say so; what somebody pastes into a question may not.
     return Redactor("secrets" if settings.ingest.redact == "none" else settings.ingest.redact).text

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError, LoreError
-from lore.protocols import Embedder, Splitter, Store, Versions
-from lore.settings import SETTINGS, Settings
-from lore.types import IndexVersion, Recipe
+from lore.settings import SETTINGS
+from lore.types import Recipe
 from lore.wiring.models import make_embedder
 from lore.wiring.secrets import secret
 from lore.wiring.strategies import make_splitters
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lore.ingest.versions import VersionBuilder
+    from lore.protocols import Embedder, Splitter, Store, Versions
+    from lore.settings import Settings
     from lore.stores.weaviate.connection import WeaviateServer
     from lore.stores.weaviate.schema import Shape
     from lore.stores.weaviate.store import WeaviateStore
     from lore.stores.weaviate.versions import WeaviateVersions
+    from lore.types import IndexVersion
 
 __all__ = [
     "make_builder",

@@ -6,14 +6,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError
-from lore.protocols import OnUsage, Splitter
-from lore.settings import Settings
-from lore.types import Strategy
 from lore.wiring.models import make_other_chat_model
 
 if TYPE_CHECKING:
     from lore.ingest.strategies.strategy import Splitters, SummarySplitter
     from lore.ingest.strategies.summarize import Summarizer
+    from lore.protocols import OnUsage, Splitter
+    from lore.settings import Settings
+    from lore.types import Strategy
 
 __all__ = ["EXTRACTIVE", "make_splitters", "make_strategy", "make_summarizer"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lore.evaluation.live.judge import Judge
 from lore.settings import load_settings
-from lore.wiring import make_judge_model
+from lore.wiring.models import make_judge_model
 
 from tests.servers.model_apis.openai import OpenAIServer
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from lore.errors import ConversionError, SourceError, StoreError
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.report import ShardReport
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
+from lore.redact.redactor import Redactor
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Batch, Cursor, Document, Failure, Recipe
 

@@ -17,12 +17,12 @@ from lore.ingest.baseline.baseline import Baseline
 from lore.ingest.finish.duplicates import winners_of
 from lore.ingest.finish.similarity import signature
 from lore.ingest.finish.visibility import hidden, is_hidden, shown
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.report import SyncReport
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
 from lore.ingest.versions import VersionBuilder, behind
 from lore.protocols import Store, Versions
+from lore.redact.redactor import Redactor
 from lore.stores.lancedb.folder import Tables
 from lore.stores.lancedb.store import LanceStore
 from lore.stores.lancedb.versions import LanceVersions

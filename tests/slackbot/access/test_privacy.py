@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from lore.errors import ConfigurationError
-from lore.ingest.redact.redactor import Redactor
 from lore.records.claims import Claims
 from lore.records.opinions import Told, Word
 from lore.records.places import Places
 from lore.records.recorder import QueuedRecorder
 from lore.records.records import Records
+from lore.redact.redactor import Redactor
 from lore.slackbot.access.privacy import Forgotten, Privacy
 from lore.types import Question
 from sqlalchemy import inspect, text

@@ -14,7 +14,7 @@ from lore.errors import ConfigurationError, SourceError
 from lore.settings import load_settings
 from lore.sources.slack.export import SlackExportSource
 from lore.sources.slack.source import SlackSource
-from lore.wiring import make_source
+from lore.wiring.sources import make_source
 
 from tests.contracts.source import SourceContract, last_cursor
 from tests.servers.slack.web_api import TOKEN, SlackServer

@@ -21,7 +21,8 @@ from lore.evaluation.metrics.retrieval import (
 from lore.ingest.sync import Progress, Sync
 from lore.protocols import Embedder, Reranker, Splitter, Store
 from lore.settings import Settings
-from lore.wiring import make_embedder, make_reranker, make_splitter, open_store
+from lore.wiring.models import make_embedder, make_reranker
+from lore.wiring.stores import make_splitter, open_store
 
 __all__ = ["RunProgress", "evaluate_beir", "run_beir"]
 

@@ -11,14 +11,14 @@ from lore.convert import convert
 from lore.declarations import FilesDeclaration, load_declarations
 from lore.errors import ConfigurationError
 from lore.evaluation.beir.dataset import BeirSource
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.strategies.strategy import LARGE_PASSAGE
 from lore.ingest.write.prepare import Preparer
 from lore.protocols import Source
+from lore.redact.redactor import Redactor
 from lore.settings import Settings
 from lore.types import Document, Failure
-from lore.wiring import make_source
+from lore.wiring.sources import make_source
 
 __all__ = ["Corpus", "open_sources", "read_corpus"]
 

@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 from lore.evaluation.compare.results import IndexBuild, IndexPlan
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.strategies.strategy import LARGE_PASSAGE, SummarySplitter
 from lore.ingest.strategies.summarize import Summarizer
@@ -18,9 +17,10 @@ from lore.ingest.write.prepare import Prepared, Preparer
 from lore.ingest.write.writer import EntryWriter
 from lore.protocols import Embedder, Prices, Splitter, Store
 from lore.query.answer.tokens import estimate_tokens
+from lore.redact.redactor import Redactor
 from lore.settings import Settings
 from lore.types import Document, Usage
-from lore.wiring import open_store
+from lore.wiring.stores import open_store
 
 if TYPE_CHECKING:
     from lore.types import Matrix, Vector

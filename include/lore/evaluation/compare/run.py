@@ -28,10 +28,9 @@ from lore.evaluation.compare.results import (
 )
 from lore.evaluation.questions.locate import LocatedSet, locate
 from lore.evaluation.questions.question_set import QuestionSet, load_questions
-from lore.ingest.redact.redactor import Redactor
+from lore.redact.redactor import Redactor
 from lore.settings import Settings
-from lore.wiring import make_chat_model, make_embedder, make_reranker
-from lore.wiring.models import make_prices
+from lore.wiring.models import make_chat_model, make_embedder, make_prices, make_reranker
 from lore.wiring.strategies import EXTRACTIVE, make_summarizer
 
 __all__ = ["compare"]

@@ -25,7 +25,8 @@ from lore.evaluation.questions.question_set import QuestionSet
 from lore.protocols import Embedder, Index, Store
 from lore.query.prompts import prompt_version
 from lore.settings import Settings
-from lore.wiring import make_chat_model, make_judge_model, make_pipeline, make_reranker
+from lore.wiring.models import make_chat_model, make_judge_model, make_reranker
+from lore.wiring.query import make_pipeline
 
 __all__ = ["EvaluatedIndex", "assess", "open_evaluated"]
 

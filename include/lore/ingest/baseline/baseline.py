@@ -6,10 +6,10 @@ from pathlib import Path
 
 from lore.ingest.baseline.export import BaselineExport, ExportReport
 from lore.ingest.baseline.importer import BaselineImport, ImportReport
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.report import Listener, silent
 from lore.ingest.write.fingerprint import recipe_of
 from lore.protocols import Embedder, Splitter, Store
+from lore.redact.redactor import Redactor
 
 __all__ = ["Baseline", "ExportReport", "ImportReport"]
 

@@ -20,12 +20,12 @@ from lore.ingest.baseline.parquet_file import BaselineFile, Header
 from lore.ingest.baseline.row import Row, passages
 from lore.ingest.extract.staging import alone
 from lore.ingest.finish.visibility import hidden, is_hidden, shown
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.report import Listener, silent
 from lore.ingest.strategies.strategy import mark_of
 from lore.ingest.write.fingerprint import recipe_of
 from lore.ingest.write.writer import EntryWriter
 from lore.protocols import Embedder, Splitter, Store
+from lore.redact.redactor import Redactor
 from lore.types import Chunk, SourceState
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from lore.errors import SourceError
 from lore.ingest.extract.checkpoint import Checkpoints
 from lore.ingest.extract.staging import Manifest
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.report import Progress, readable
 from lore.protocols import Listable, Source
+from lore.redact.redactor import Redactor
 from lore.types import Batch, Cursor, Failure
 
 __all__ = ["Extraction"]

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from lore.errors import LoreError
 from lore.ingest.extract.staging import Manifest
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.report import SyncReport
 from lore.protocols import Rereadable, Source, Store
+from lore.redact.redactor import Redactor
 from lore.types import Cursor, Failure, SourceState
 
 __all__ = ["SourceMemory"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC
 
 from lore.errors import ConfigurationError, ConversionError, LoreError, ModelError, StoreError
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.report import readable
 from lore.protocols import Splitter
+from lore.redact.redactor import Redactor
 from lore.types import Chunk, Document, Failure
 
 __all__ = ["Prepared", "Preparer"]

@@ -14,7 +14,7 @@ from lore.sources.github.api.client import GitHubAccess
 from lore.sources.github.api.hosts import GitHubHosts
 from lore.sources.github.api.replies import GitHubError
 from lore.sources.retries import RetryPolicy
-from lore.wiring import make_source
+from lore.wiring.sources import make_source
 
 from tests.servers.github import App, Fault, GitHubServer
 

@@ -10,15 +10,15 @@ import pytest
 from lore.convert import convert
 from lore.errors import ConversionError, LoreError, SourceError
 from lore.ingest.baseline.baseline import Baseline
-from lore.ingest.redact.redactor import Redactor
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
 from lore.ingest.write.fingerprint import fingerprint, recipe_of
+from lore.redact.redactor import Redactor
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Batch, Document, Failure, Recipe
 
 from tests.fakes import FakeEmbedder, FakeSource, make_document
-from tests.ingest.redact.secret_cases import FALSE_CASES, Maker, checked, true_cases
+from tests.redact.secret_cases import FALSE_CASES, Maker, checked, true_cases
 
 REDACTOR = Redactor()
 CONTACTS = Redactor("secrets+contacts")

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from lore.ingest.redact.placeholders import is_example_login, is_placeholder, is_strong_password, looks_random
-from lore.ingest.redact.token_formats import TOKEN_FORMATS
+from lore.redact.placeholders import is_example_login, is_placeholder, is_strong_password, looks_random
+from lore.redact.token_formats import TOKEN_FORMATS
 
 __all__ = ["Rule", "Span", "find_secrets"]
 

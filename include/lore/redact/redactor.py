@@ -17,8 +17,8 @@ from typing import Any, Literal
 from lore.convert.decoding import decode
 from lore.convert.formats import BINARY_FORMATS
 from lore.errors import ConversionError
-from lore.ingest.redact.contacts import find_emails, find_phones
-from lore.ingest.redact.rules import Span, find_secrets
+from lore.redact.contacts import find_emails, find_phones
+from lore.redact.rules import Span, find_secrets
 from lore.types import Document, Failure
 
 __all__ = ["REDACTION_VERSION", "Policy", "Redactor"]

@@ -1,0 +1,98 @@
+"""The query pipeline, its budget, and the context of its planning: the assistant and the sources that can be named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lore.wiring.models import make_chat_model, make_embedder, make_prices, make_reranker
+from lore.wiring.stores import open_store
+
+if TYPE_CHECKING:
+    from lore.protocols import Embedder, Index, Recorder
+    from lore.query.budget import Budget
+    from lore.query.pipeline import Pipeline
+    from lore.query.understand.context import GlobalContext
+    from lore.query.understand.filters import SearchableSource
+    from lore.settings import Settings
+
+__all__ = ["make_budget", "make_context", "make_pipeline", "searchable_sources"]
+
+
+def make_pipeline(
+    settings: Settings,
+    *,
+    index: Index | None = None,
+    embedder: Embedder | None = None,
+    recorder: Recorder | None = None,
+) -> Pipeline:
+    """Return the query pipeline over the index; a `recorder` keeps its answers."""
+    from lore.query.pipeline import Deadlines, Pipeline
+
+    embedder = embedder or make_embedder(settings)
+    return Pipeline(
+        index or open_store(settings, embedder),
+        embedder,
+        make_reranker(settings, embedder),
+        make_chat_model(settings),
+        alpha=settings.query.alpha,
+        retrieve_limit=settings.query.retrieve_limit,
+        rerank_limit=settings.query.rerank_limit,
+        context_tokens=settings.query.context_tokens,
+        deadlines=Deadlines(
+            settings.query.plan_seconds,
+            settings.query.search_seconds,
+            settings.query.rerank_seconds,
+            settings.query.answer_seconds,
+        ),
+        recorder=recorder,
+        context=make_context(settings, embedder),
+        sources=searchable_sources(settings),
+        budget=make_budget(settings, recorded=recorder is not None),
+    )
+
+
+def make_budget(settings: Settings, *, recorded: bool) -> Budget | None:
+    """Return the budget for models, None without a limit. `recorded` is True if the answers are recorded."""
+    if not settings.budget.per_day and not settings.budget.per_question:
+        return None
+    from lore.query.budget import Budget
+    from lore.wiring.records import make_ledger
+
+    return Budget(
+        make_prices(settings),
+        per_day=settings.budget.per_day,
+        per_question=settings.budget.per_question,
+        answer_model=settings.models.chat_model,
+        spent_since=make_ledger(settings) if settings.budget.per_day else None,
+        recorded=recorded,
+    )
+
+
+def make_context(settings: Settings, embedder: Embedder) -> GlobalContext | None:
+    """Return the global context, or None without a file about the assistant. Raises DeclarationError."""
+    from lore.declarations import load_assistant
+    from lore.query.understand.context import GlobalContext
+
+    assistant = load_assistant(settings.project.assistant)
+    if assistant is None:
+        return None
+    return GlobalContext(assistant.name, assistant.context, embedder, file=settings.project.assistant.name)
+
+
+def searchable_sources(settings: Settings) -> tuple[SearchableSource, ...]:
+    """Return the declared sources, without those whose declaration is broken."""
+    from lore.declarations import load_declarations
+    from lore.query.understand.filters import SearchableSource
+
+    if not settings.project.sources_dir.is_dir():
+        return ()
+    return tuple(
+        SearchableSource(
+            declaration.id,
+            declaration.kind,
+            declaration.title,
+            channels=tuple(name.removeprefix("#") for name in getattr(declaration, "channels", ())),
+            audiences=declaration.audiences,
+        )
+        for declaration in load_declarations(settings.project.sources_dir).valid
+    )
