@@ -11,8 +11,8 @@ from lore.errors import LoreError, require
 from lore.query.answer.prompt_sources import as_data, passage_text
 from lore.query.pipeline import Pipeline
 from lore.query.understand.filters import visible_to
-from lore.query.verify.visible_text import visible, web_address
 from lore.types import PUBLIC, Hit, Question
+from lore.visible_text import visible, web_address
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool

@@ -8,10 +8,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from lore.query.verify.markup import DESTINATION
-from lore.query.verify.visible_text import UNSEEN
 from lore.slackbot.render.characters import JOINER
 from lore.slackbot.types import Message
 from lore.types import Answer, Citation, Plan, Question, Trace
+from lore.visible_text import UNSEEN
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 

@@ -6,9 +6,9 @@ import random
 from itertools import pairwise
 
 import pytest
-from lore.query.verify.visible_text import UNSEEN
 from lore.slackbot.render import StreamRenderer, partial, render
 from lore.slackbot.render.cutting import MOST_BYTES
+from lore.visible_text import UNSEEN
 
 from tests.slackbot.render.block_rules import message_problems
 from tests.slackbot.render.reading import answer, cited, code_of, letters, markdown_of, mentions, misread, words

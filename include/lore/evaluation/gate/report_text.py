@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lore.evaluation.gate.verdict import LeftOut, Outcome, Verdict
-from lore.query.verify.visible_text import visible
+from lore.visible_text import visible
 
 __all__ = ["headline", "report_lines", "report_markdown"]
 

@@ -16,8 +16,8 @@ from lore.query.verify.claims import LEGEND
 from lore.query.verify.injection import gives_orders
 from lore.query.verify.stream import AnswerCheck
 from lore.query.verify.support import Support
-from lore.query.verify.visible_text import visible
 from lore.types import Check
+from lore.visible_text import visible
 
 __all__ = ["Writing"]
 

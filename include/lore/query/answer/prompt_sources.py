@@ -9,8 +9,8 @@ from datetime import datetime
 
 from lore.query.answer.tokens import estimate_tokens, shorten
 from lore.query.retrieve.passages import Passage
-from lore.query.verify.visible_text import UNSEEN, visible
 from lore.types import Hit
+from lore.visible_text import UNSEEN, visible
 
 __all__ = ["as_data", "format_sources"]
 

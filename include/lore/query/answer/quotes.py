@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from lore.markdown import code_blocks
 from lore.query.content_words import content_words
-from lore.query.verify.visible_text import visible, web_address
 from lore.types import Citation, Hit
+from lore.visible_text import visible, web_address
 
 __all__ = ["cite", "excerpt"]
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from lore.query.retrieve.sketches import MARK, earlier_alike
-from lore.query.verify.visible_text import UNSEEN, web_address
 from lore.types import PUBLIC, Hit
+from lore.visible_text import UNSEEN, web_address
 
 __all__ = ["dedup"]
 

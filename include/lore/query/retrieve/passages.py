@@ -9,8 +9,8 @@ from itertools import takewhile
 from lore.errors import StoreError
 from lore.protocols import Index
 from lore.query.deadlines import within
-from lore.query.verify.visible_text import visible
 from lore.types import Chunk, Document, Hit
+from lore.visible_text import visible
 
 __all__ = ["Passage", "join", "read_pages", "spare"]
 

@@ -19,8 +19,8 @@ from lore.query.verify.claims import Review, Statements, mark_names
 from lore.query.verify.commands import REMOVED_COMMAND, bound_names, is_shell
 from lore.query.verify.inline import REMOVED_FROM_CODE, Findings, clean_line
 from lore.query.verify.support import Support
-from lore.query.verify.visible_text import UNSEEN
 from lore.types import Check, Citation, Hit
+from lore.visible_text import UNSEEN
 
 __all__ = ["AnswerCheck", "citations_of", "clean_quote"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lore.query.verify.visible_text import UNSEEN
 from lore.sources.slack.mrkdwn import SlackNames, to_markdown
+from lore.visible_text import UNSEEN
 
 __all__ = ["asked_text", "mentions", "says_something", "speaks_to_others"]
 

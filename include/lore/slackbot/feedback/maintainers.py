@@ -14,12 +14,12 @@ from typing import Protocol
 from urllib.parse import quote
 
 from lore.errors import LoreError
-from lore.query.verify.visible_text import UNSEEN
 from lore.records.entries import Record
 from lore.records.opinions import Standing, Told
 from lore.slackbot.slack_api.errors import level
 from lore.slackbot.types import Block, Message, Slack, SlackError
 from lore.sources.payload import Payload
+from lore.visible_text import UNSEEN
 
 __all__ = ["Journal", "Maintainers", "Matter"]
 

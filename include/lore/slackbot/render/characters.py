@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import regex
 
-from lore.query.verify.visible_text import UNSEEN
+from lore.visible_text import UNSEEN
 
 __all__ = ["JOINER", "Characters", "guard_code", "guard_names", "is_calling", "mrkdwn", "pieces", "shorten"]
 

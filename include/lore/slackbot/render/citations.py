@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lore.query.verify.visible_text import web_address
 from lore.slackbot.render import phrases
 from lore.slackbot.render.characters import JOINER, mrkdwn, shorten
 from lore.slackbot.types import Block
 from lore.types import Answer, Citation
+from lore.visible_text import web_address
 
 __all__ = ["source_blocks"]
 

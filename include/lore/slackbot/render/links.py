@@ -6,8 +6,8 @@ import html
 import re
 from urllib.parse import unquote
 
-from lore.query.verify.visible_text import web_address
 from lore.slackbot.render.characters import is_calling
+from lore.visible_text import web_address
 
 __all__ = ["LONGEST_LINK", "closing_bracket", "safe_address", "unescaped"]
 

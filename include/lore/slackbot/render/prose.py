@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from lore.query.verify.markup import DESTINATION
-from lore.query.verify.visible_text import UNSEEN
 from lore.slackbot.render.characters import JOINER, guard_code, is_calling, pieces
 from lore.slackbot.render.emphasis import Emphasis
 from lore.slackbot.render.links import LONGEST_LINK, closing_bracket, safe_address
 from lore.slackbot.render.tokens import STOPS, TOKEN, certain
 from lore.slackbot.render.units import Rank, Unit
+from lore.visible_text import UNSEEN
 
 __all__ = ["Prose", "Start", "safe_line"]
 

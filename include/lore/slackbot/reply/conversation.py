@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import Literal, TypeAlias
 
 from lore.query.understand.plan import HISTORY_CHARACTERS, HISTORY_MESSAGES
-from lore.query.verify.visible_text import UNSEEN
 from lore.slackbot.events.incoming import SAID, SLACKBOT
 from lore.slackbot.events.mentions import asked_text, says_something
 from lore.slackbot.slack_api.errors import level
@@ -24,6 +23,7 @@ from lore.sources.slack.attachments import attachment_quotes, block_texts
 from lore.sources.slack.mrkdwn import SlackNames
 from lore.sources.slack.values import is_ts
 from lore.types import Message
+from lore.visible_text import UNSEEN
 
 __all__ = ["history"]
 
