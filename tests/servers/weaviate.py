@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
+from lore.stores.weaviate.server.connection import WeaviateConnection, WeaviateServer
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient

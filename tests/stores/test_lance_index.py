@@ -9,11 +9,11 @@ from typing import Any
 import lancedb
 import numpy as np
 import pytest
-from lore.stores import schema
 from lore.stores.fusion import fuse
+from lore.stores.lancedb import schema
 from lore.stores.lancedb.index import SEGMENTS_MAXIMUM, VECTOR_INDEX, optimize_chunks
+from lore.stores.lancedb.passages import LancePassages
 from lore.stores.lancedb.readers import run
-from lore.stores.lancedb.rows import LanceRows
 from lore.stores.lancedb.search import search, visible
 from lore.types import PUBLIC, Chunk, Hit
 
@@ -36,7 +36,7 @@ def test_vectors_get_an_index_when_they_are_many_and_lose_it_when_they_are_few(t
     assert table.index_stats(VECTOR_INDEX) is None
     optimize_chunks(table, exact_rows=EXACT_ROWS)
     assert table.index_stats(VECTOR_INDEX).num_indexed_rows == CHUNKS
-    table.delete(schema.is_in("id", [f"chunk-{number}" for number in range(EXACT_ROWS // 2, CHUNKS)]))
+    table.delete(schema.sql_in("id", [f"chunk-{number}" for number in range(EXACT_ROWS // 2, CHUNKS)]))
     optimize_chunks(table, exact_rows=EXACT_ROWS)
     assert table.index_stats(VECTOR_INDEX) is None
     assert len(found(table, 7)) == 20
@@ -114,7 +114,7 @@ def searched(
     async def newest() -> list[Hit]:
         connection = await lancedb.connect_async(folder)
         staying = await connection.open_table("chunks")
-        return await search(staying, LanceRows(), words, vector, limit, alpha, visible((), audiences))
+        return await search(staying, LancePassages(), words, vector, limit, alpha, visible((), audiences))
 
     return run(newest())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import lancedb
 import pytest
-from lore.stores import schema
+from lore.stores.lancedb import schema
 from lore.stores.lancedb.store import LanceStore
 from lore.stores.lancedb.tables import BLANK, replace_chunks, upsert
 from lore.types import Counts, EmbeddedDocument
@@ -71,7 +71,7 @@ def test_blank_rows_of_a_killed_replacement_are_nowhere_seen_and_swept_away(
         {"id": chunk.id, "document_id": BLANK, "source_id": BLANK, "audiences": [], "vector": zero}
         for chunk in other.chunks
     ]
-    upsert(table, "id", type(schema.state_rows({})).from_pylist(blanks, schema=table.schema))
+    upsert(table, "id", type(schema.state_rows([])).from_pylist(blanks, schema=table.schema))
     held(store, [entry])
     assert store.count("fake") == Counts(1, 1, 1)
     for alpha in (0.0, 0.5, 1.0):

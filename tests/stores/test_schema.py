@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from lore.errors import StoreError
-from lore.stores.schema import chunk_values, to_chunk
+from lore.stores.values import chunk_values, to_chunk
 from lore.types import Chunk
 
 from tests.contracts.store import make_entry

@@ -13,10 +13,10 @@ import pytest
 from lore.doctor import Finding, check_weaviate, guarded
 from lore.errors import ConfigurationError, IndexMismatchError, StoreError
 from lore.settings import Settings
-from lore.stores.weaviate import read, rows
-from lore.stores.weaviate.connection import WeaviateServer
-from lore.stores.weaviate.rows import Row, insert
-from lore.stores.weaviate.schema import Shape
+from lore.stores.weaviate.collections.schema import CollectionOptions
+from lore.stores.weaviate.objects import batches, read
+from lore.stores.weaviate.objects.batches import NewObject, insert
+from lore.stores.weaviate.server.connection import WeaviateServer
 from lore.stores.weaviate.store import WeaviateStore
 from lore.stores.weaviate.versions import WeaviateVersions
 from lore.types import Counts, Recipe, SourceState
@@ -82,11 +82,11 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
 @pytest.mark.parametrize(("index", "quantization"), [("hnsw", "rq"), ("hnsw", "bq"), ("flat", "none"), ("flat", "bq")])
 def test_index_and_quantization_are_what_was_set(weaviate_index: Address, index: str, quantization: str) -> None:
     entry = make_entry("a", ["one thing", "another thing"])
-    store = open_at(weaviate_index, shape=Shape(1, index, quantization))  # type: ignore[arg-type]
+    store = open_at(weaviate_index, options=CollectionOptions(1, index, quantization))  # type: ignore[arg-type]
     store.replace([entry])
     held(store, [entry])
     assert texts(store.search("another", embed("another"), 1, 0.5)) == ["another thing"]
-    open_at(weaviate_index, shape=Shape(1, index, quantization)).replace([entry])  # type: ignore[arg-type]
+    open_at(weaviate_index, options=CollectionOptions(1, index, quantization)).replace([entry])  # type: ignore[arg-type]
     differing = open_at(weaviate_index)  # who only reads is not told
     assert differing.count() == Counts(1, 2, 2)
     if (index, quantization) != ("hnsw", "none"):
@@ -98,15 +98,18 @@ def test_index_and_quantization_are_what_was_set(weaviate_index: Address, index:
 
 @pytest.mark.parametrize(
     ("shape", "setting"),
-    [(Shape(2), "LORE_WEAVIATE_REPLICATION_FACTOR"), (Shape(vector_index="dynamic"), "LORE_WEAVIATE_VECTOR_INDEX")],
+    [
+        (CollectionOptions(2), "LORE_WEAVIATE_REPLICATION_FACTOR"),
+        (CollectionOptions(vector_index="dynamic"), "LORE_WEAVIATE_VECTOR_INDEX"),
+    ],
 )
 def test_what_the_server_cannot_make_names_the_setting_and_is_mended_by_it(
-    weaviate_index: Address, shape: Shape, setting: str
+    weaviate_index: Address, shape: CollectionOptions, setting: str
 ) -> None:
     """The server of the tests is alone and indexes at once."""
     entry = make_entry("a", ["text"])
     with pytest.raises(StoreError, match=setting):
-        open_at(weaviate_index, shape=shape).replace([entry])
+        open_at(weaviate_index, options=shape).replace([entry])
     assert open_at(weaviate_index).count() == Counts(0, 0, 0)
     open_at(weaviate_index).replace([entry])
     held(open_at(weaviate_index), [entry])
@@ -179,7 +182,9 @@ def test_an_index_that_is_removed_meanwhile_is_made_again(weaviate_index: Addres
 
 
 def test_a_document_may_have_more_chunks_than_one_query_gives(weaviate_index: Address) -> None:
-    store = open_at(weaviate_index, shape=Shape(vector_index="flat"))  # so many are quicker without a graph
+    store = open_at(
+        weaviate_index, options=CollectionOptions(vector_index="flat")
+    )  # so many are quicker without a graph
     large, small = make_entry("large", [f"passage {number}" for number in range(10_050)]), make_entry("small", ["x"])
     store.replace([large, small])
     assert store.count() == Counts(2, 10_051, 10_051)
@@ -199,10 +204,10 @@ def test_a_source_may_have_more_documents_than_one_query_gives(
     store.replace([make_entry(f"d{number}", [f"passage {number}"]) for number in range(4)])
     store.replace([make_entry("other", ["passage"], source_id="fake ")])  # the server takes this for the same source
     if most == 4:
-        for module in (read, rows):
+        for module in (read, batches):
             monkeypatch.setattr(module, "WINDOW", most)
     else:
-        monkeypatch.setattr(rows, "at_once", lambda *_: None)  # what one query does not give
+        monkeypatch.setattr(batches, "fetch_in_one_query", lambda *_: None)  # what one query does not give
     names = {f"fake:d{number}" for number in range(4)}
     assert set(store.document_fingerprints("fake")) == set(store.fingerprints("fake")) == names
     assert {document.id for document in store.documents("fake")} == names
@@ -253,7 +258,7 @@ def test_one_object_that_is_refused_does_not_take_the_others_with_it(weaviate_in
     with client_of(weaviate_index) as client:
         chunks = client.collections.use(f"{weaviate_index.prefix}Chunks")
         rows = [
-            Row(f"d{number}", uuid4(), {"document_id": str(number)}, np.ones(DIMENSIONS - number % 2, np.float32))
+            NewObject(f"d{number}", uuid4(), {"document_id": str(number)}, np.ones(DIMENSIONS - number % 2, np.float32))
             for number in range(4)
         ]
         refused = insert(chunks, rows)

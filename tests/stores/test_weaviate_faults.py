@@ -15,7 +15,7 @@ from pathlib import Path
 import grpc
 import pytest
 from lore.errors import ConfigurationError, LoreError, StoreError
-from lore.stores.weaviate.connection import WeaviateServer
+from lore.stores.weaviate.server.connection import WeaviateServer
 from lore.stores.weaviate.store import WeaviateStore
 from lore.types import Counts
 
@@ -109,7 +109,7 @@ def test_one_port_for_both_protocols_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("url", "why"),
-    [("http://127.0.0.1:2", "nothing listens there"), ("http://nobody.invalid:8080", "host is not known")],
+    [("http://127.0.0.1:2", "nothing listens there"), ("http://nobody.invalid:8080", "host is unknown")],
 )
 def test_a_server_that_is_not_there(url: str, why: str) -> None:
     with pytest.raises(StoreError, match="LORE_WEAVIATE_URL") as caught:

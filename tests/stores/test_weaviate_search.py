@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from threading import Barrier, Event, Timer
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
-from lore.errors import ConfigurationError, StoreError
-from lore.stores.schema import chunk_values, to_chunk
-from lore.stores.weaviate.passages import Passages
-from lore.stores.weaviate.rows import WINDOW
-from lore.stores.weaviate.schema import VECTOR_NAME
-from lore.stores.weaviate.search import QUERY_CHARACTERS, search
-from lore.stores.weaviate.words import index_words
+import weaviate
+from lore.errors import StoreError
+from lore.stores.validation import QUERY_CHARACTERS
+from lore.stores.values import chunk_values
+from lore.stores.weaviate.collections.schema import VECTOR_NAME
+from lore.stores.weaviate.objects.batches import WINDOW
+from lore.stores.weaviate.search.client_queries import ClientQueries
+from lore.stores.weaviate.search.hybrid import queries_for, search
+from lore.stores.weaviate.search.message_queries import TESTED_CLIENT, MessageQueries
+from lore.stores.weaviate.search.passages import WeaviatePassages
+from lore.stores.weaviate.stems import index_stems
+from lore.stores.weaviate.store import WeaviateStore
 from lore.types import PUBLIC, Hit
 from weaviate.classes.config import ConsistencyLevel
-from weaviate.classes.query import Filter, HybridFusion, MetadataQuery
 from weaviate.exceptions import WeaviateQueryError
 from weaviate.proto.v1 import base_pb2, search_get_pb2
 
 from tests.contracts.store import embed, make_entry
-from tests.servers.weaviate import Address, client_of
+from tests.servers.weaviate import Address, client_of, remove
 from tests.stores.test_weaviate import open_at
 
 pytestmark = pytest.mark.xdist_group("weaviate")
@@ -45,6 +50,7 @@ class Recorder:
     def __post_init__(self) -> None:
         self.asked: list[Any] = []
         self._connection = SimpleNamespace(grpc_search=self._answer)
+        self.query = None
 
     def _answer(self, request: Any) -> Any:
         self.asked.append(request)
@@ -56,8 +62,8 @@ class Recorder:
     def search(
         self, text: str = "word", vector: np.ndarray | None = VECTOR, limit: int = 10, alpha: float = 0.5, **others: Any
     ) -> list[Hit]:
-        options: dict[str, Any] = {"sources": (), "audiences": (PUBLIC,), "passages": Passages()} | others
-        return search(self, text=text, vector=vector, limit=limit, alpha=alpha, **options)  # type: ignore[arg-type]
+        options: dict[str, Any] = {"sources": (), "audiences": (PUBLIC,), "passages": WeaviatePassages()} | others
+        return search(MessageQueries(self), text=text, vector=vector, limit=limit, alpha=alpha, **options)  # type: ignore[arg-type]
 
     @property
     def read(self) -> list[list[str]]:
@@ -87,7 +93,7 @@ def test_a_fused_search_says_all_that_its_ranking_depends_on() -> None:
     hybrid = request.hybrid_search
     assert (request.collection, request.limit) == ("LoreChunks", 100)
     assert (hybrid.query, list(hybrid.properties), hybrid.alpha) == (
-        index_words("the deployed clusters"),
+        index_stems("the deployed clusters"),
         ["words"],
         0.25,
     )
@@ -143,9 +149,21 @@ def test_the_title_weighs_as_much_as_is_set() -> None:
     assert list(asked("word", None, 0.0, title_weight=2.5).bm25_search.properties) == ["words", "title_words^2.5"]
 
 
-def test_a_client_that_sends_in_another_way_is_named() -> None:
-    with pytest.raises(ConfigurationError, match=r"weaviate-client \d.*requirements\.txt"):
-        Recorder.search(SimpleNamespace(name="LoreChunks", consistency_level=None))  # type: ignore[arg-type]
+@pytest.mark.parametrize("version", ["4.23.9", "4.25.0", "5.0.0"])
+def test_another_client_is_asked_by_its_documented_methods(version: str) -> None:
+    assert isinstance(queries_for(Recorder(), version), ClientQueries)
+
+
+def test_a_client_without_the_private_method_is_asked_by_its_documented_methods() -> None:
+    chunks = SimpleNamespace(name="LoreChunks", consistency_level=None, query=None)
+    assert isinstance(queries_for(chunks, f"{TESTED_CLIENT}0"), ClientQueries)
+
+
+def test_the_installed_client_is_one_that_messages_were_tested_with(weaviate_index: Address) -> None:
+    """After an update of weaviate-client: run these tests with another `TESTED_CLIENT`."""
+    with client_of(weaviate_index) as client:
+        chunks = client.collections.use(f"{weaviate_index.prefix}Chunks")
+        assert isinstance(queries_for(chunks, weaviate.__version__), MessageQueries)
 
 
 # ----------------------------------------------------------------------------------------------------- what comes back
@@ -191,7 +209,7 @@ def test_a_search_asks_for_ids_and_then_for_the_passages() -> None:
 
 
 def test_searches_side_by_side_read_what_they_have_in_common_once() -> None:
-    shared, meeting = Passages(), Barrier(2, timeout=10)
+    shared, meeting = WeaviatePassages(), Barrier(2, timeout=10)
 
     class Both(Recorder):
         def _answer(self, request: Any) -> Any:
@@ -207,7 +225,7 @@ def test_searches_side_by_side_read_what_they_have_in_common_once() -> None:
 
 
 def test_what_is_read_is_not_kept_for_a_later_search() -> None:
-    recorder, shared = Recorder([result("a", 1)]), Passages()
+    recorder, shared = Recorder([result("a", 1)]), WeaviatePassages()
     recorder.search(passages=shared)
     recorder.results = [result("a", 1, audiences=["staff"])]
     assert [hit.chunk.audiences for hit in recorder.search(passages=shared, audiences=["staff"])] == [("staff",)]
@@ -215,7 +233,7 @@ def test_what_is_read_is_not_kept_for_a_later_search() -> None:
 
 
 def test_what_another_search_fails_to_read_is_read_again() -> None:
-    shared, waiting, failing = Passages(), Event(), Event()
+    shared, waiting, failing = WeaviatePassages(), Event(), Event()
 
     class Failing(Recorder):
         def _answer(self, request: Any) -> Any:
@@ -242,7 +260,7 @@ def test_what_another_search_fails_to_read_is_read_again() -> None:
 
 
 def test_a_reading_that_hangs_is_not_waited_for() -> None:
-    shared, hanging, end = Passages(wait=0.01), Event(), Event()
+    shared, hanging, end = WeaviatePassages(wait=0.01), Event(), Event()
 
     class Hanging(Recorder):
         def _answer(self, request: Any) -> Any:
@@ -264,7 +282,7 @@ def test_a_reading_that_hangs_is_not_waited_for() -> None:
 
 
 def test_searches_that_waited_in_vain_do_not_wait_for_one_another() -> None:
-    shared, failing, meeting = Passages(), Event(), Barrier(2, timeout=10)
+    shared, failing, meeting = WeaviatePassages(), Event(), Barrier(2, timeout=10)
     ranked = Barrier(3, timeout=10)
 
     class Failing(Recorder):
@@ -294,7 +312,7 @@ def test_searches_that_waited_in_vain_do_not_wait_for_one_another() -> None:
 
 def test_what_is_read_is_not_kept_for_as_long_as_searches_overlap() -> None:
     now = [0.0]
-    shared = Passages(clock=lambda: now[0])
+    shared = WeaviatePassages(clock=lambda: now[0])
     read: list[list[list[str]]] = []
 
     class Outer(Recorder):
@@ -325,7 +343,7 @@ class Removing(Recorder):
 
 
 def test_what_changes_back_and_forth_is_found_by_who_may_see_it_in_the_end() -> None:
-    shared = Passages()
+    shared = WeaviatePassages()
 
     class Outer(Recorder):
         """A search that goes on while another reads "a" that may not be seen yet, and a third one ranks it."""
@@ -368,7 +386,7 @@ def test_what_is_hidden_after_the_ranking_makes_room_for_others() -> None:
 
 
 def test_what_another_search_has_read_before_it_was_shown_is_read_anew() -> None:
-    shared = Passages()
+    shared = WeaviatePassages()
     found: list[list[tuple[str, ...]]] = []
 
     class Outer(Recorder):
@@ -463,56 +481,68 @@ def result(name: str, score: float, explained: str = "", audiences: Sequence[str
 # ---------------------------------------------------------------------------------------- beside the client's queries
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.5, 1.0])
-def test_a_search_finds_what_the_clients_own_query_finds(weaviate_index: Address, alpha: float) -> None:
-    """The client's documented methods, slower by four times, are what the messages must agree with."""
-    moment = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
+@pytest.fixture(scope="module")
+def library(weaviate_server: Address) -> Iterator[WeaviateStore]:
+    """Passages of many kinds, some of them not for the public or of another source."""
+    address = weaviate_server.but(prefix=f"T{uuid4().hex}_")
     entries = [
         make_entry(f"d{number}", [f"topic{number % 5} common {'word ' * number}", "Café 日本語 \n\t 'quoted' \\ \0"])
         for number in range(30)
     ]
-    entries += [make_entry("bare", ["topic1"], title="", url="", audiences=("staff", PUBLIC))]
+    moment = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
     entries += [
+        make_entry("bare", ["topic1"], title="", url="", audiences=("staff", PUBLIC)),
+        make_entry("hidden", ["topic1"], audiences=("staff",)),
         make_entry("dated", ["topic1 dated"], updated_at=moment),
         make_entry("other", ["topic1"], source_id="x"),
     ]
-    store, query = open_at(weaviate_index), embed("topic1 common")
+    store = open_at(address)
     store.replace(entries)
-    hits = store.search("topic1 common café", query, 40, alpha, ["fake"], [PUBLIC])
-    where = Filter.by_property("source_id").contains_any(["fake"]) & Filter.by_property("audiences").contains_any(
-        [PUBLIC]
-    )
-    common: dict[str, Any] = {
-        "limit": 40,
-        "filters": where,
-        "include_vector": [VECTOR_NAME],
-        "return_properties": ["payload"],
-    }
-    words = index_words("topic1 common café")
+    yield store
+    remove(address)
+
+
+@pytest.mark.parametrize("sources", [(), ("fake",)], ids=["all sources", "one source"])
+@pytest.mark.parametrize(
+    ("text", "alpha", "weight"),
+    [
+        ("common café", 0.0, 0.0),
+        ("topic1 page", 0.0, 2.5),
+        ("topic1 common café", 0.3, 0.0),
+        ("topic1", 0.5, 2.5),
+        ("", 0.5, 0.0),
+        ("common", 1.0, 0.0),
+    ],
+)
+def test_messages_find_what_the_clients_documented_methods_find(
+    library: WeaviateStore, weaviate_server: Address, sources: tuple[str, ...], text: str, alpha: float, weight: float
+) -> None:
+    """To the bit. The limit is beyond all passages, because the server breaks ties as it likes."""
+    vector = embed(text or "topic2 common")
+    with client_of(weaviate_server) as client:
+        chunks = client.collections.use(f"{library._index.prefix}Chunks")
+        by_message, by_method = (
+            search(queries, WeaviatePassages(), text, vector, 100, alpha, sources, [PUBLIC], title_weight=weight)
+            for queries in (MessageQueries(chunks), ClientQueries(chunks))
+        )
+    assert by_message
+    assert [(hit.chunk, hit.score, hit.vector_score, hit.keyword_score) for hit in by_message] == [
+        (hit.chunk, hit.score, hit.vector_score, hit.keyword_score) for hit in by_method
+    ]
+    for hit, other in zip(by_message, by_method, strict=True):
+        assert hit.vector is not None and other.vector is not None
+        assert hit.vector.tobytes() == other.vector.tobytes()
+    assert any(hit.keyword_score for hit in by_message) == bool(text and alpha < 1)
+
+
+def test_a_documented_method_that_finds_nothing_or_no_vector(weaviate_index: Address) -> None:
+    store = open_at(weaviate_index)
+    store.replace([make_entry("a", ["topic"])])
     with client_of(weaviate_index) as client:
-        ask = client.collections.use(f"{weaviate_index.prefix}Chunks").query
-        if alpha == 0:
-            rows = ask.bm25(words, query_properties=["words"], return_metadata=MetadataQuery(score=True), **common)
-        elif alpha == 1:
-            rows = ask.near_vector(query.tolist(), target_vector=VECTOR_NAME, **common)
-        else:
-            rows = ask.hybrid(
-                words,
-                vector={VECTOR_NAME: query.tolist()},
-                target_vector=VECTOR_NAME,
-                alpha=alpha,
-                fusion_type=HybridFusion.RELATIVE_SCORE,
-                query_properties=["words"],
-                return_metadata=MetadataQuery(score=True),
-                **common,
-            )
-    expected = {str(row.uuid): row for row in rows.objects}
-    assert len(expected) == len(hits) == 40
-    for hit in hits:
-        row = expected[hit.chunk.id]
-        assert hit.chunk == to_chunk(row.properties["payload"])
-        assert hit.vector is not None
-        assert hit.vector.tolist() == pytest.approx(row.vector[VECTOR_NAME], abs=0)
-        if alpha < 1:
-            assert hit.score == row.metadata.score
-    assert any(hit.keyword_score for hit in hits) == (alpha < 1)
+        chunks = client.collections.use(f"{weaviate_index.prefix}Chunks_1")
+        queries = ClientQueries(chunks)
+        assert search(queries, WeaviatePassages(), "unknown", None, 5, 0.0, (), [PUBLIC]) == []
+        assert queries.read([str(uuid4())]) == []
+        key = uuid4()
+        chunks.data.insert({"document_id": "x"}, uuid=key)
+        assert queries.read([str(key)]) == MessageQueries(chunks).read([str(key)]) == [(str(key), "", b"")]

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from lore.errors import ConfigurationError, IndexMismatchError, LoreError, StoreError
 from lore.stores.manifest import version_to_json
-from lore.stores.weaviate import records
-from lore.stores.weaviate.schema import Shape, key_of
+from lore.stores.weaviate.collections import catalog
+from lore.stores.weaviate.collections.schema import CollectionOptions, object_id
 from lore.stores.weaviate.store import WeaviateStore
 from lore.stores.weaviate.versions import WeaviateVersions
 from lore.types import Counts, IndexVersion, Recipe
@@ -91,7 +91,7 @@ def test_an_index_whose_making_was_cut_off_is_completed_by_the_next_write(weavia
     with client_of(weaviate_index) as client:
         lost: list[Callable[[], object]] = [
             lambda: client.alias.delete(alias_name=f"{prefix}Chunks"),
-            lambda: client.collections.use(f"{prefix}State").data.delete_by_id(key_of("version:1")),
+            lambda: client.collections.use(f"{prefix}State").data.delete_by_id(object_id("version:1")),
             lambda: client.collections.delete(f"{prefix}State"),
             lambda: client.collections.delete(f"{prefix}Documents"),
             lambda: client.collections.delete(f"{prefix}Marks_1"),
@@ -133,14 +133,14 @@ def test_what_killed_makers_and_removers_left_is_removed_when_nobody_can_be_at_i
 
 def test_a_version_is_laid_out_by_its_recipe_and_else_by_the_settings(weaviate_index: Address) -> None:
     open_at(weaviate_index).replace([ENTRY])
-    versions = versions_at(weaviate_index, shape=Shape(vector_index="flat"))
+    versions = versions_at(weaviate_index, options=CollectionOptions(vector_index="flat"))
     versions.create(replace(RECIPE, choices={"weaviate_quantization": "bq"}))
     with client_of(weaviate_index) as client:
         config = client.collections.use(f"{weaviate_index.prefix}Chunks_2").config.get()
     index = config.vector_config["default"].vector_index_config
     assert (index.vector_index_type(), type(index.quantizer).__name__) == ("flat", "_BQConfig")
     with pytest.raises(IndexMismatchError, match="vector index is hnsw, not flat") as caught:
-        open_at(weaviate_index, shape=Shape(vector_index="flat")).replace([ENTRY])
+        open_at(weaviate_index, options=CollectionOptions(vector_index="flat")).replace([ENTRY])
     assert "lore index build" in caught.value.remedy
     second = versions.open(2)
     second.replace_chunks([ENTRY])
@@ -149,13 +149,13 @@ def test_a_version_is_laid_out_by_its_recipe_and_else_by_the_settings(weaviate_i
 
 @pytest.mark.parametrize(
     ("shape", "expected"),
-    [(Shape(), (16, 320)), (Shape(quantization="rq"), (16, 500))],
+    [(CollectionOptions(), (16, 320)), (CollectionOptions(quantization="rq"), (16, 500))],
     ids=["whole vectors", "quantized"],
 )
 def test_a_search_looks_at_as_much_of_the_graph_as_was_measured(
-    weaviate_index: Address, shape: Shape, expected: tuple[int, int]
+    weaviate_index: Address, shape: CollectionOptions, expected: tuple[int, int]
 ) -> None:
-    open_at(weaviate_index, shape=shape).replace([ENTRY])
+    open_at(weaviate_index, options=shape).replace([ENTRY])
     with client_of(weaviate_index) as client:
         config = client.collections.use(f"{weaviate_index.prefix}Chunks_1").config.get()
     graph = config.vector_config["default"].vector_index_config
@@ -169,7 +169,7 @@ def test_an_index_of_the_layout_before_versions_is_named(weaviate_index: Address
     with client_of(weaviate_index) as client:
         keys = [Property(name=name, data_type=DataType.TEXT) for name in ("key", "value")]
         state = client.collections.create(f"{prefix}State", properties=keys)
-        state.data.insert({"key": "manifest", "value": "{}"}, uuid=key_of("manifest"))
+        state.data.insert({"key": "manifest", "value": "{}"}, uuid=object_id("manifest"))
         client.collections.create(f"{prefix}Chunks_1")
         client.alias.create(alias_name=f"{prefix}Chunks", target_collection=f"{prefix}Chunks_1")
     for look in (lambda: open_at(weaviate_index), lambda: versions_at(weaviate_index).all()):
@@ -240,10 +240,10 @@ def test_a_question_asks_anew_which_version_is_live_and_what_it_is_made_of_now_a
     assert answered() == ["common two"]
     with client_of(weaviate_index) as client:
         states = client.collections.use(f"{weaviate_index.prefix}State")
-        states.data.update(uuid=key_of("version:2"), properties={"value": "{"})
+        states.data.update(uuid=object_id("version:2"), properties={"value": "{"})
     assert answered() == ["common two"]
-    monkeypatch.setattr(records, "RECENT_SECONDS", 0.0)
-    with pytest.raises(StoreError, match=r"versions.*cannot be read"):
+    monkeypatch.setattr(catalog, "RECENT_SECONDS", 0.0)
+    with pytest.raises(StoreError, match=r"Couldn't read the records of the versions"):
         answered()
 
 
@@ -292,8 +292,8 @@ def test_an_alias_that_is_lost_or_astray(weaviate_index: Address) -> None:
             open_at(weaviate_index)
         versions.promote(2)
         assert texts(open_at(weaviate_index).search("common", None, 5, 0.0)) == ["common two"]
-        client.collections.use(f"{weaviate_index.prefix}State").data.delete_by_id(key_of("version:2"))
-        with pytest.raises(StoreError, match="version 2, of which nothing is recorded"):
+        client.collections.use(f"{weaviate_index.prefix}State").data.delete_by_id(object_id("version:2"))
+        with pytest.raises(StoreError, match="version 2, which has no record"):
             store.count()
 
 
@@ -326,7 +326,7 @@ def test_an_index_restored_as_it_was_before_a_promotion(weaviate_index: Address)
     prefix = weaviate_index.prefix
     with client_of(weaviate_index) as client:
         client.collections.delete([f"{prefix}Chunks_2", f"{prefix}Marks_2"])
-        client.collections.use(f"{prefix}State").data.delete_by_id(key_of("version:2"))
+        client.collections.use(f"{prefix}State").data.delete_by_id(object_id("version:2"))
         restored = open_at(weaviate_index)
         assert versions.live() == 1
         held(restored, [ENTRY])

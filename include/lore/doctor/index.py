@@ -9,8 +9,8 @@ from lore.settings import Settings
 
 def check_weaviate(settings: Settings) -> Finding:
     """Check the server: up, ready, new enough, and writable with this key, which asking does not need."""
-    from lore.stores.weaviate.connection import MINIMUM_VERSION, WeaviateConnection
     from lore.stores.weaviate.probe import probe
+    from lore.stores.weaviate.server.connection import MINIMUM_VERSION, WeaviateConnection
     from lore.wiring.stores import weaviate_server
 
     connection = WeaviateConnection(weaviate_server(settings))

@@ -1,9 +1,8 @@
-"""Relative score fusion: two rankings made comparable by their spread, then weighed against each other.
+"""Relative score fusion of a vector and a keyword ranking, the same as Weaviate's relativeScoreFusion.
 
-The same as Weaviate's relativeScoreFusion (https://weaviate.io/blog/hybrid-search-fusion-algorithms), so that both
-stores rank alike. What one ranking did not find counts 0 there. Filling in the true scores instead did not help:
-nDCG@10 at alpha .5 with zeros, true cosines, true cosines and BM25 was .579, .566, .568 on raydocs and .483, .462, .473
-on airflow_so (MiniLM, 1,000-character chunks, 100 of each ranking).
+Source: https://weaviate.io/blog/hybrid-search-fusion-algorithms. A candidate that one ranking missed scores 0 there.
+True scores in its place did not help: nDCG@10 at alpha .5 with zeros, true cosines, true cosines and BM25 was .579,
+.566, .568 on raydocs and .483, .462, .473 on airflow_so (MiniLM, 1,000-character chunks, 100 of each ranking).
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def cosines_to(vectors: Matrix, vector: Vector) -> Scores:
-    """The cosine of each row to the vector; 0 where one of them has no direction."""
+    """The cosine of each row with the vector; 0 where either has zero length. Shape (rows,)."""
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
-    found: Scores = np.divide(vectors @ vector, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
-    return found
+    cosines: Scores = np.divide(vectors @ vector, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
+    return cosines
 
 
 def relative(scores: Scores) -> Scores:
-    """The scores stretched to 0..1, NaN (not found) to 0; all of one value give 1."""
+    """Min-max normalized scores, NaN (not found) as 0; equal scores become 1."""
     import numpy as np
 
     found = ~np.isnan(scores)
@@ -42,9 +41,9 @@ def relative(scores: Scores) -> Scores:
 
 
 def fuse(vector_scores: Scores, keyword_scores: Scores, alpha: float) -> Scores:
-    """`alpha` × relative vector score + (1 − `alpha`) × relative keyword score, candidate by candidate.
+    """`alpha` × relative vector score + (1 − `alpha`) × relative keyword score of each candidate.
 
-    At alpha 1 and 0 the scores are those of the one ranking, unchanged. A score that is not known is NaN.
+    At alpha 1 and 0 the scores of the one ranking are returned unchanged. An unknown score is NaN.
     """
     import numpy as np
 

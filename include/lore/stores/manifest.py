@@ -1,4 +1,4 @@
-"""The manifest of an index: which versions there are, which is live, and which of them a set of settings may use."""
+"""The manifest of an index: its versions, the live one, and the one that fits a set of settings."""
 
 from __future__ import annotations
 
@@ -13,102 +13,100 @@ from lore.types import Counts, IndexVersion, Recipe
 
 __all__ = ["Manifest", "ManifestVersions", "version_from_json", "version_to_json"]
 
-READ_BY = ("embedder", "dimensions", "schema")
-"""What a reader has to have in common with a version; a writer, all of it."""
+READER_FIELDS = ("embedder", "dimensions", "schema")
+"""What a reader's settings must share with a version; a writer's must share everything."""
 MOMENTS = ("created_at", "ready_at", "promoted_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The versions of an index by number. Every change gives a new manifest, which the store then writes."""
+    """The versions of an index by number. Each change returns a new manifest, which the store then writes."""
 
     live: int
     versions: tuple[IndexVersion, ...]
 
     @staticmethod
     def first(recipe: Recipe, schema: int) -> Manifest:
-        """That of a new index: version 1, live and still without documents."""
+        """The manifest of a new index: version 1, live and still empty."""
         now = datetime.now(UTC)
         version = IndexVersion(1, recipe, schema, "ready", created_at=now, ready_at=now, promoted_at=now)
         return Manifest(1, (version,))
 
     def version(self, number: int) -> IndexVersion:
-        """The version of that number. Raises ConfigurationError, naming those there are."""
+        """The version with this number. Raises ConfigurationError that lists the existing ones."""
         for version in self.versions:
             if version.number == number:
                 return version
-        there = ", ".join(str(version.number) for version in self.versions)
-        raise ConfigurationError(f"The index has no version {number}.", remedy=f"There are: {there}.")
+        numbers = ", ".join(str(version.number) for version in self.versions)
+        raise ConfigurationError(f"The index has no version {number}.", remedy=f"Choose one of: {numbers}.")
 
-    def fitting(self, recipe: Recipe, schema: int) -> IndexVersion | None:
-        """The version that these settings read and write: the live one, else the one that was live last and fits.
+    def compatible(self, recipe: Recipe, schema: int) -> IndexVersion | None:
+        """The version to read and write with these settings: the live one, or the compatible one promoted last.
 
-        A process that still has the settings of before a promotion goes on with the version of before.
+        A process that still runs with the settings from before a promotion keeps the previous version.
         """
         promoted = sorted(
             (version for version in self.versions if version.promoted_at or version.number == self.live),
             key=lambda version: (version.number == self.live, version.promoted_at or version.created_at),
             reverse=True,
         )
-        return next((version for version in promoted if fits(version, recipe, schema)), None)
+        return next((version for version in promoted if is_compatible(version, recipe, schema)), None)
 
-    def before(self) -> IndexVersion | None:
-        """The version that was live before the live one: where a rollback goes to."""
+    def previous(self) -> IndexVersion | None:
+        """The version that was live before the live one: the target of a rollback."""
         others = (version for version in self.versions if version.number != self.live and version.promoted_at)
         return max(others, key=lambda version: version.promoted_at or version.created_at, default=None)
 
     def create(self, recipe: Recipe, schema: int) -> tuple[Manifest, IndexVersion]:
-        """With one more version, which is being built."""
+        """The manifest with one more version, which is still being built."""
         number = 1 + max(version.number for version in self.versions)
         version = IndexVersion(number, recipe, schema, "building", created_at=datetime.now(UTC))
         return replace(self, versions=(*self.versions, version)), version
 
     def save(self, changed: IndexVersion) -> Manifest:
-        """With what is now known of a version; when it was promoted is not for its builder to say."""
-        held = self.version(changed.number)
-        kept = replace(changed, promoted_at=held.promoted_at)
-        return replace(self, versions=tuple(kept if one is held else one for one in self.versions))
+        """The manifest with new facts about a version; the promotion date stays as it was."""
+        current = self.version(changed.number)
+        kept = replace(changed, promoted_at=current.promoted_at)
+        return replace(self, versions=tuple(kept if one is current else one for one in self.versions))
 
     def promote(self, number: int) -> Manifest:
-        """With that version live."""
-        held = self.version(number)
-        promoted = replace(held, promoted_at=datetime.now(UTC))
-        return Manifest(number, tuple(promoted if one is held else one for one in self.versions))
+        """The manifest with this version live."""
+        current = self.version(number)
+        promoted = replace(current, promoted_at=datetime.now(UTC))
+        return Manifest(number, tuple(promoted if one is current else one for one in self.versions))
 
     def drop(self, number: int) -> Manifest:
-        """Without that version. Raises ConfigurationError for the live one."""
-        held = self.version(number)
+        """The manifest without this version. Raises ConfigurationError for the live one."""
+        current = self.version(number)
         if number == self.live:
-            raise ConfigurationError(f"Version {number} is live.", remedy="Promote another one first.")
-        return replace(self, versions=tuple(one for one in self.versions if one is not held))
+            raise ConfigurationError(f"Version {number} is live.", remedy="Promote another version first.")
+        return replace(self, versions=tuple(one for one in self.versions if one is not current))
 
     def mismatch(self, where: str, recipe: Recipe, schema: int) -> IndexMismatchError:
-        """The error for settings that no version fits which questions may be answered from."""
+        """The error for settings that no live or formerly live version fits."""
         live = self.version(self.live)
-        held, wanted = _parts(live.recipe, live.schema), _parts(recipe, schema)
-        if not recipe.splitter:  # who only reads takes any
-            held = {name: value for name, value in held.items() if name in READ_BY}
-        differing = [name for name, value in held.items() if value != wanted[name]]
-        built = ", ".join(f"{name} {held[name]}" for name in differing)
-        chosen = ", ".join(f"{name} {wanted[name]}" for name in differing)
-        waiting = [version.number for version in self.versions if fits(version, recipe, schema)]
+        built, chosen = _fields(live.recipe, live.schema), _fields(recipe, schema)
+        names = list(built) if recipe.splitter else READER_FIELDS
+        differing = [name for name in names if built[name] != chosen[name]]
+        waiting = [version.number for version in self.versions if is_compatible(version, recipe, schema)]
         if waiting:
-            remedy = f"Version {waiting[-1]} fits and is not live: run `lore index promote {waiting[-1]}`"
+            remedy = f"Version {waiting[-1]} fits but is not live: run `lore index promote {waiting[-1]}`"
         else:
-            remedy = "Run `lore index build` to make a version with these settings from the kept documents"
+            remedy = "Run `lore index build` to build a version with these settings from the stored documents"
         return IndexMismatchError(
-            f"Version {self.live}, the live one, of the index {where} was built with {built}; now chosen: {chosen}. "
-            "Nothing was written.",
-            remedy=f"{remedy}, or set LORE_EMBEDDER and LORE_CHUNK_CHARACTERS back to what built the live one.",
+            f"Your settings don't fit the index {where}. The live version {self.live} was built with "
+            f"{', '.join(f'{name} {built[name]}' for name in differing)}; you chose "
+            f"{', '.join(f'{name} {chosen[name]}' for name in differing)}. Nothing was written.",
+            remedy=f"{remedy}, or set LORE_EMBEDDER and LORE_CHUNK_CHARACTERS back to the values that built it.",
         )
 
     def to_json(self) -> str:
-        """The manifest as text."""
+        """The manifest as JSON text."""
         return json.dumps({"live": self.live, "versions": [version_to_json(version) for version in self.versions]})
 
     @staticmethod
     def from_json(text: str, where: str) -> Manifest:
-        """The manifest that `to_json` wrote. Raises StoreError for anything else."""
+        """Parse the output of `to_json`. Raises StoreError for anything else."""
         try:
             values = json.loads(text)
             versions = tuple(version_from_json(version) for version in values["versions"])
@@ -116,17 +114,17 @@ class Manifest:
             manifest.version(manifest.live)
         except (ValueError, KeyError, TypeError, AttributeError, ConfigurationError) as error:
             raise StoreError(
-                f"The manifest of the index {where} cannot be read ({type(error).__name__}).",
+                f"Couldn't read the manifest of the index {where}: it is damaged ({type(error).__name__}).",
                 remedy="Restore it from a backup, or set up a new index and run `lore sync --all`.",
             ) from None
         return manifest
 
 
 class ManifestVersions:
-    """What of `Versions` the manifest alone tells; a store says how it is read."""
+    """The part of `Versions` that needs the manifest alone; each store says how to read it."""
 
     def _manifest(self) -> Manifest | None:
-        """The manifest as it is now; None where nothing was written yet."""
+        """The current manifest; None for an index that was never written to."""
         raise NotImplementedError
 
     def all(self) -> list[IndexVersion]:
@@ -142,15 +140,15 @@ class ManifestVersions:
     def previous(self) -> int | None:
         """See `Versions.previous`."""
         manifest = self._manifest()
-        before = manifest.before() if manifest else None
-        return before.number if before else None
+        previous = manifest.previous() if manifest else None
+        return previous.number if previous else None
 
 
-def fits(version: IndexVersion, recipe: Recipe, schema: int) -> bool:
-    """Whether these settings can read the version, and where a splitter is named, write it."""
-    held = version.recipe
-    readable = (held.embedder, held.dimensions, version.schema) == (recipe.embedder, recipe.dimensions, schema)
-    return readable and (not recipe.splitter or (held.splitter, held.strategy) == (recipe.splitter, recipe.strategy))
+def is_compatible(version: IndexVersion, recipe: Recipe, schema: int) -> bool:
+    """True if a recipe can read the version and, if the recipe names a splitter, write it."""
+    built = version.recipe
+    readable = (built.embedder, built.dimensions, version.schema) == (recipe.embedder, recipe.dimensions, schema)
+    return readable and (not recipe.splitter or (built.splitter, built.strategy) == (recipe.splitter, recipe.strategy))
 
 
 def version_to_json(version: IndexVersion) -> dict[str, Any]:
@@ -162,14 +160,14 @@ def version_to_json(version: IndexVersion) -> dict[str, Any]:
 
 
 def version_from_json(values: Mapping[str, Any]) -> IndexVersion:
-    """The version that `version_to_json` gave."""
+    """The inverse of `version_to_json`."""
     moments = {name: values[name] and datetime.fromisoformat(values[name]) for name in MOMENTS}
     counts = Counts(**values["counts"]) if values["counts"] else None
     return IndexVersion(**{**values, **moments, "counts": counts, "recipe": Recipe(**values["recipe"])})
 
 
-def _parts(recipe: Recipe, schema: int) -> Mapping[str, str]:
-    """What settings and a version have to have in common, by name."""
+def _fields(recipe: Recipe, schema: int) -> Mapping[str, str]:
+    """The fields that settings and a version must share, by name."""
     return {
         "embedder": repr(recipe.embedder),
         "dimensions": str(recipe.dimensions),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from lore.ingest.versions import VersionBuilder
     from lore.protocols import Embedder, Splitter, Store, Versions
     from lore.settings import Settings
-    from lore.stores.weaviate.connection import WeaviateServer
-    from lore.stores.weaviate.schema import Shape
+    from lore.stores.weaviate.collections.schema import CollectionOptions
+    from lore.stores.weaviate.server.connection import WeaviateServer
     from lore.stores.weaviate.store import WeaviateStore
     from lore.stores.weaviate.versions import WeaviateVersions
     from lore.types import IndexVersion
@@ -151,7 +151,7 @@ def make_builders(
 
 def weaviate_server(settings: Settings) -> WeaviateServer:
     """The Weaviate server that the settings name. Raises ConfigurationError where they name none."""
-    from lore.stores.weaviate.connection import WeaviateServer
+    from lore.stores.weaviate.server.connection import WeaviateServer
 
     if not settings.weaviate.url:
         raise ConfigurationError("LORE_STORE is weaviate, but no server is named.", remedy="Set LORE_WEAVIATE_URL.")
@@ -173,7 +173,7 @@ def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
         weaviate_server(settings),
         recipe,
         prefix=settings.weaviate.prefix,
-        shape=_weaviate_shape(settings),
+        options=_weaviate_options(settings),
         title_weight=settings.weaviate.title_weight,
     )
 
@@ -185,15 +185,17 @@ def weaviate_versions(settings: Settings) -> WeaviateVersions:
     return WeaviateVersions(
         weaviate_server(settings),
         prefix=settings.weaviate.prefix,
-        shape=_weaviate_shape(settings),
+        options=_weaviate_options(settings),
         title_weight=settings.weaviate.title_weight,
     )
 
 
-def _weaviate_shape(settings: Settings) -> Shape:
-    from lore.stores.weaviate.schema import Shape
+def _weaviate_options(settings: Settings) -> CollectionOptions:
+    from lore.stores.weaviate.collections.schema import CollectionOptions
 
-    return Shape(settings.weaviate.replication_factor, settings.weaviate.vector_index, settings.weaviate.quantization)
+    return CollectionOptions(
+        settings.weaviate.replication_factor, settings.weaviate.vector_index, settings.weaviate.quantization
+    )
 
 
 def _headers(text: str | None) -> Mapping[str, str]:

@@ -23,7 +23,7 @@ from lore.ingest.sync import Sync
 from lore.ingest.versions import VersionBuilder, behind
 from lore.protocols import Store, Versions
 from lore.redact.redactor import Redactor
-from lore.stores.lancedb.folder import Tables
+from lore.stores.lancedb.folder import VersionTables
 from lore.stores.lancedb.store import LanceStore
 from lore.stores.lancedb.versions import LanceVersions
 from lore.types import Batch, Chunk, Document, DocumentInfo, Recipe
@@ -576,9 +576,9 @@ class MortalStore(LanceStore):
 
     left: ClassVar[list[int]] = [10**9]
 
-    def _writable(self) -> Tables:
+    def _writable(self) -> VersionTables:
         tables = super()._writable()
-        names = ("state", "documents", "marks", "chunks")
+        names = ("state", "documents", "indexed", "chunks")
         return replace(tables, **{name: MortalTable(getattr(tables, name), self.left) for name in names})
 
 

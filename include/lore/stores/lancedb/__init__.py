@@ -1,1 +1,1 @@
-"""The embedded store: LanceDB in a local folder. `store` is the `Store`, `versions` the `Versions`."""
+"""The embedded store: LanceDB in a local folder. `store` has the `Store`, `versions` the `Versions`."""

@@ -1,8 +1,8 @@
-"""The folder of a LanceDB index: opening, its manifest, locking it for writers, and naming what went wrong.
+"""The folder of a LanceDB index: its tables, manifest, write lock and errors.
 
-<index>/manifest.json                     which versions there are, and which is live: written last, in one step
-<index>/documents.lance, state.lance      converted documents and the states of their sources, kept once
-<index>/chunks_N.lance, marks_N.lance     version N: chunks with vectors, and of which state of a document they are
+<index>/manifest.json                     the versions and the live one; replaced last, in one step
+<index>/documents.lance, state.lance      converted documents and source states, shared by all versions
+<index>/chunks_N.lance, marks_N.lance     version N: chunks with vectors, and the documents that it has indexed
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lore.errors import ConfigurationError, LoreError, StoreError
-from lore.stores import schema
-from lore.stores.lancedb import memory
+from lore.stores.lancedb import schema
+from lore.stores.lancedb.memory import limit_memory, trim_memory
 from lore.stores.lancedb.readers import LanceReaders, run
 from lore.stores.manifest import Manifest
 from lore.types import IndexVersion, Recipe
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from lancedb.db import AsyncConnection, DBConnection
 
 Table: TypeAlias = Any
-"""A `lancedb.table.Table`, whose own annotations lack half of what its queries can do."""
+"""A `lancedb.table.Table`; its own annotations lack half of its query methods."""
 
 Signature: TypeAlias = tuple[int, int, int]
 
 STATE, DOCUMENTS = "state", "documents"
 LOCK_TIMEOUT = 300.0
 INDEX_CACHE, METADATA_CACHE = 64 * 1024 * 1024, 16 * 1024 * 1024
-"""For what writes and reads by key. LanceDB's own limits are gigabytes, which searches make use of and syncs do not."""
+"""Bytes of cache for writes and reads by key. LanceDB's defaults are gigabytes, which only searches profit from."""
 MANIFEST_FILE = "manifest.json"
 LOCK_FILE = ".write.lock"
 CHUNK_FOLDER = re.compile(r"(?:chunks|marks)_(\d+)\.lance")
@@ -47,41 +47,41 @@ RUST_LOCATION = re.compile(r",? ?\S+\.rs:\d+(:\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class VersionTables:
     """The open tables of one version; each read sees the newest commit of any process.
 
-    `readers` lends the table of chunks for reads that must be of one commit.
+    `readers` lends the chunk table for reads that must stay at one commit.
     """
 
     state: Table
     documents: Table
-    marks: Table
+    indexed: Table
     chunks: Table
     readers: LanceReaders
 
 
 class LanceFolder:
-    """Opens tables on first use; every write happens under a lock that spans processes.
+    """Opens tables on first use; a lock across processes guards every write.
 
-    The lock is needed because two `merge_insert` calls at once each insert a new id, which then is there twice.
+    Without the lock two concurrent `merge_insert` calls may both insert the same new id.
     """
 
     def __init__(self, uri: str, *, lock_timeout: float) -> None:
         if "://" in uri:
             raise ConfigurationError(
-                f"The index must be a local folder, not {uri!r}: the lock that keeps writers apart is a local file.",
+                f"The index must be a local folder, not {uri!r}: its write lock is a local file.",
                 remedy="Set LORE_INDEX_URI to a folder.",
             )
         self.path = Path(uri).expanduser().absolute()
         self._lock_timeout = lock_timeout
         self._manifest: tuple[Signature, Manifest] | None = None
-        self._open: dict[int, tuple[datetime, Tables]] = {}
+        self._open: dict[int, tuple[datetime, VersionTables]] = {}
         self._opening = threading.RLock()
 
     # ------------------------------------------------------------------------------------------------------ reading
 
     def manifest(self) -> Manifest | None:
-        """What is there, as any process wrote it last; None where nothing was written yet."""
+        """The manifest as any process wrote it last; None for an index that was never written to."""
         file = self.path / MANIFEST_FILE
         with self._opening, self.errors("open"):
             for _ in range(2):
@@ -93,53 +93,53 @@ class LanceFolder:
                     return None
                 if self._manifest is None or self._manifest[0] != signature:
                     text = file.read_text(encoding="utf-8")
-                    if _signature(file) != signature:  # replaced while it was read
+                    if _signature(file) != signature:  # another process replaced it meanwhile
                         continue
                     self._manifest = signature, Manifest.from_json(text, f"in {self.path}")
                 break
             return self._manifest[1] if self._manifest else None
 
-    def held(self) -> Manifest:
-        """The manifest of an index that must be there. Raises StoreError."""
+    def require_manifest(self) -> Manifest:
+        """The manifest. Raises StoreError for an index that was never written to."""
         manifest = self.manifest()
         if manifest is None:
             raise StoreError(f"There is no index in {self.path} yet.", remedy="Run: lore sync --all")
         return manifest
 
-    def tables(self, version: IndexVersion) -> Tables:
+    def tables(self, version: IndexVersion) -> VersionTables:
         """The tables of a version that the manifest names."""
         with self._opening, self.errors("open"):
-            made, tables = self._open.get(version.number, (None, None))
-            if tables is None or made != version.created_at:  # an index made anew has other tables of the same names
+            created_at, tables = self._open.get(version.number, (None, None))
+            if tables is None or created_at != version.created_at:  # a rebuilt index reuses the names
                 table = self._connect().open_table
-                chunks, marks = _chunks(version.number), _marks(version.number)
-                readers = LanceReaders(partial(self._connect_staying().open_table, chunks))
-                tables = Tables(table(STATE), table(DOCUMENTS), table(marks), table(chunks), readers)
+                chunks, indexed = _chunks(version.number), _indexed(version.number)
+                readers = LanceReaders(partial(self._connect_pinned().open_table, chunks))
+                tables = VersionTables(table(STATE), table(DOCUMENTS), table(indexed), table(chunks), readers)
                 self._open[version.number] = version.created_at, tables
             return tables
 
     def _check_folder(self) -> None:
-        """Tell an index that is still to be made from a place where none can be, and from one of an earlier layout."""
+        """Raise StoreError if no index can be created here, or if an earlier Lore created one."""
         if self.path.exists() and not self.path.is_dir():
             raise StoreError(
                 f"The index {self.path} is a file, not a folder.", remedy="Set LORE_INDEX_URI to a folder."
             )
         if (self.path / "chunks_1.lance" / "_versions").is_dir() and not (self.path / "marks_1.lance").exists():
             raise StoreError(
-                f"The index in {self.path} was made by an earlier Lore, without a manifest of versions.",
+                f"An earlier Lore made the index in {self.path}, without a manifest of versions.",
                 remedy="Remove the folder, or set LORE_INDEX_URI to a new one, and run `lore sync --all`.",
             )
 
-    def _connect_staying(self) -> AsyncConnection:
-        """A connection for searches, whose tables stay at the commit that they were opened at."""
-        memory.prepare()
+    def _connect_pinned(self) -> AsyncConnection:
+        """A connection for searches: its tables stay at the commit at which they were opened."""
+        limit_memory()
         import lancedb
 
         return run(lancedb.connect_async(str(self.path)))
 
     def _connect(self) -> DBConnection:
         """A connection whose tables look for newer commits before each read."""
-        memory.prepare()
+        limit_memory()
         import lancedb
 
         small = lancedb.Session(index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE)
@@ -148,8 +148,8 @@ class LanceFolder:
     # ------------------------------------------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self, action: str) -> Iterator[None]:
-        """Hold the lock. Raises StoreError, retryable when another writer keeps it."""
+    def locked(self, action: str) -> Iterator[None]:
+        """Hold the write lock. Raises a retryable StoreError if another writer keeps it too long."""
         from filelock import Timeout
 
         with self.errors(action):
@@ -159,49 +159,48 @@ class LanceFolder:
             except Timeout as error:
                 raise StoreError(
                     f"Another process has been writing to the index in {self.path} for {self._lock_timeout:g} s.",
-                    remedy="Wait for it to end, then try again.",
+                    remedy="Wait for it to finish, then try again.",
                     retryable=True,
                 ) from error
             try:
                 yield
             finally:
                 lock.release()
-                memory.release()
+                trim_memory()
 
-    def make(self, recipe: Recipe) -> Manifest:
-        """A new index with its first version; call it while writing. What a killed maker left is completed."""
-        self._remove_halves()
-        self.make_version(1, recipe)
+    def create(self, recipe: Recipe) -> Manifest:
+        """Create an index with its first version, or complete one whose creation was killed. Hold the lock."""
+        self._remove_incomplete()
+        self.create_version(1, recipe)
         connection = self._connect()
         connection.create_table(STATE, schema=schema.state_schema(), exist_ok=True)
         documents = connection.create_table(DOCUMENTS, schema=schema.document_schema(), exist_ok=True)
-        _make_indexes(documents, schema.DOCUMENT_INDEXES)
+        _create_indexes(documents, schema.DOCUMENT_INDEXES)
         manifest = Manifest.first(recipe, schema.SCHEMA_NUMBER)
-        self.write(manifest)
+        self.write_manifest(manifest)
         return manifest
 
-    def _remove_halves(self) -> None:
-        """A table without a commit, where making it was cut off, is in the way of a whole one."""
-        for table in (STATE, DOCUMENTS, _marks(1), _chunks(1)):
+    def _remove_incomplete(self) -> None:
+        """Remove tables without a commit: a killed creation left them, and they block a new one."""
+        for table in (STATE, DOCUMENTS, _indexed(1), _chunks(1)):
             folder = self.path / f"{table}.lance"
             versions = folder / "_versions"
             if folder.is_dir() and not (versions.is_dir() and any(versions.iterdir())):
                 shutil.rmtree(folder)
 
-    def make_version(self, number: int, recipe: Recipe) -> None:
-        """The tables of a version, and their indexes; call it while writing.
+    def create_version(self, number: int, recipe: Recipe) -> None:
+        """Create the tables and indexes of a version. Hold the lock.
 
-        Indexes are made while empty, which costs nothing: rows that an index does not hold yet are read with its
-        settings, so that a search never misses them.
+        Indexing empty tables is free, and a search also reads the rows that an index lacks, with its settings.
         """
         connection = self._connect()
-        marks = connection.create_table(_marks(number), schema=schema.mark_schema(), exist_ok=True)
+        indexed = connection.create_table(_indexed(number), schema=schema.indexed_schema(), exist_ok=True)
         chunks = connection.create_table(_chunks(number), schema=schema.chunk_schema(recipe.dimensions), exist_ok=True)
-        _make_indexes(marks, schema.MARK_INDEXES)
-        _make_indexes(chunks, schema.CHUNK_INDEXES)
+        _create_indexes(indexed, schema.INDEXED_INDEXES)
+        _create_indexes(chunks, schema.CHUNK_INDEXES)
 
-    def write(self, manifest: Manifest) -> None:
-        """Put a manifest in the place of the one that is there, in one step; call it while writing."""
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Replace the manifest in one step. Hold the lock."""
         with NamedTemporaryFile("w", dir=self.path, prefix=MANIFEST_FILE, delete=False, encoding="utf-8") as file:
             try:
                 file.write(manifest.to_json())
@@ -213,21 +212,21 @@ class LanceFolder:
                 raise
 
     def remove_version(self, number: int) -> None:
-        """Remove the tables of a version that the manifest no longer names; call it while writing."""
+        """Remove the tables of a version that the manifest no longer names. Hold the lock."""
         with self._opening:
             self._open.pop(number, None)
-        for table in (_chunks(number), _marks(number)):
+        for table in (_chunks(number), _indexed(number)):
             shutil.rmtree(self.path / f"{table}.lance", ignore_errors=True)
 
-    def leftovers(self, manifest: Manifest) -> list[int]:
-        """The versions whose tables lie here although the manifest does not name them: a removal was cut off."""
-        there = {
+    def orphans(self, manifest: Manifest) -> list[int]:
+        """The versions that have tables but no entry in the manifest, because their removal was interrupted."""
+        found = {
             int(match[1]) for path in self.path.iterdir() if (match := re.fullmatch(r"chunks_(\d+)\.lance", path.name))
         }
-        return sorted(there - {version.number for version in manifest.versions})
+        return sorted(found - {version.number for version in manifest.versions})
 
     def _new_lock(self) -> FileLock:
-        """A lock object for one write: one that is kept could be inherited by a forked process, which must not be."""
+        """A lock for one write: a forked process must not inherit a lock object."""
         from filelock import FileLock
 
         self.path.mkdir(parents=True, exist_ok=True)
@@ -237,33 +236,33 @@ class LanceFolder:
 
     @contextmanager
     def errors(self, action: str) -> Iterator[None]:
-        """Turn what LanceDB and the file system raise into StoreError."""
+        """Convert errors of LanceDB and the file system to StoreError."""
         try:
             yield
         except LoreError:
             raise
         except (OSError, RuntimeError, ValueError) as error:
-            self._manifest, self._open = None, {}  # what was open may be what is broken
+            self._manifest, self._open = None, {}  # an open handle may be the broken part
             raise self._explain(action, error) from error
 
     def _explain(self, action: str, error: Exception) -> StoreError:
         text = RUST_LOCATION.sub("", str(error))
         lower = text.lower()
         remedy, retryable = (
-            "Look at the folder; an index that is damaged can be removed and built again by a sync.",
+            "Check the folder. If the index is damaged, remove it and run `lore sync --all`.",
             False,
         )
         if "no space left" in lower or "disk quota" in lower or "file too large" in lower:
-            remedy = "Free space on the disk, then run the same again: what was cut off is completed."
+            remedy = "Free disk space, then run the same command again: it completes the interrupted write."
         elif "permission denied" in lower or "read-only file system" in lower:
-            remedy = "Give this user the right to read and write the folder, or set LORE_INDEX_URI to another."
+            remedy = "Give this user read and write permission for the folder, or set LORE_INDEX_URI to another one."
         elif "conflict" in lower:
             remedy, retryable = "Try again.", True
         elif "not found" in lower or "no such file" in lower:
-            remedy = "If the index was removed meanwhile, try again; else remove the folder and sync anew."
+            remedy = "If the index was just removed, try again; else remove the folder and run `lore sync --all`."
             retryable = True
         return StoreError(
-            f"Could not {action} the index in {self.path}: {text[:500]}", remedy=remedy, retryable=retryable
+            f"Couldn't {action} the index in {self.path}: {text[:500]}", remedy=remedy, retryable=retryable
         )
 
 
@@ -271,26 +270,26 @@ def _chunks(number: int) -> str:
     return f"chunks_{number}"
 
 
-def _marks(number: int) -> str:
+def _indexed(number: int) -> str:
     return f"marks_{number}"
 
 
 def _signature(path: Path) -> Signature:
-    """Tells a file from the one that took its place."""
-    found = path.stat()
-    return found.st_dev, found.st_ino, found.st_mtime_ns
+    """An identity that changes when the file is replaced."""
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
-def _make_indexes(table: Table, wanted: Mapping[str, str]) -> None:
+def _create_indexes(table: Table, wanted: Mapping[str, str]) -> None:
     from lancedb.index import FTS, Bitmap, BTree, LabelList
 
-    make = {
-        "words": lambda: FTS(language="English", stem=True, remove_stop_words=True, ascii_folding=True),
-        "labels": LabelList,
-        "few": Bitmap,
-        "many": BTree,
+    kinds = {
+        "full text": lambda: FTS(language="English", stem=True, remove_stop_words=True, ascii_folding=True),
+        "list": LabelList,
+        "few values": Bitmap,
+        "many values": BTree,
     }
     present = {column for index in table.list_indices() for column in index.columns}
     for column, kind in wanted.items():
         if column not in present:
-            table.create_index(column, config=make[kind]())
+            table.create_index(column, config=kinds[kind]())

@@ -1,9 +1,8 @@
-"""Keeping a LanceDB table fast as it grows: when it is compacted, when indexes catch up, when vectors get an index.
+"""Maintenance of LanceDB tables as they grow: when to compact, to update indexes, and to index vectors.
 
-`Table.optimize` joins fragments that the same index segments cover, and adds rows that are new to every index. A vector
-index gets them as a further segment, so the large fragment of the segments before is left where it is, and the cost is
-that of what changed and of small scalar indexes. Where vectors have no index, the whole table is rewritten; that is for
-tables small enough.
+`Table.optimize` joins fragments that share index segments and adds new rows to every index. A vector index gets a new
+segment, so older fragments stay in place and the cost follows the change. A table without a vector index is rewritten
+whole, which only small tables can afford.
 """
 
 from __future__ import annotations
@@ -15,42 +14,44 @@ if TYPE_CHECKING:
     from lore.stores.lancedb.folder import Table
     from lore.stores.lancedb.readers import AsyncTable
 
-KEEP_VERSIONS = timedelta(minutes=10)
-"""Reads take milliseconds and start at the newest version, so an older one is in nobody's use by then."""
+KEEP_COMMITS = timedelta(minutes=10)
+"""Reads take milliseconds and start at the newest commit, so nobody uses an older one by then."""
 
 VECTOR_INDEX = "vector_idx"
 EXACT_ROWS = 4_000
-"""Up to here there is no index of vectors: reading them all takes a few milliseconds."""
+"""Up to here vectors have no index: reading them all takes a few milliseconds."""
 PARTITION_ROWS = 512
+"""Vectors in a partition of the index."""
 PROBED_SHARE, PROBED_MINIMUM = 0.375, 48
-"""How many vectors a partition of the index has, and into which share of the partitions a search looks.
-
-Up to some 24,000 chunks these are all partitions.
+"""Partitions that a search probes: all of them up to some 24,000 chunks.
 
 Measured at 100,000 chunks (docs/scale.md): recall of the true nearest 100 above .99, at a tenth of the cost.
 """
-LOOKED_AT = 1.25
-"""How many times the vectors that are asked for are taken from the index, to be ranked again by their true distance. At
-1.1 as many of the true nearest are found as at 2 (docs/scale.md)."""
+OVERSAMPLING = 1.25
+"""Candidates taken from the quantized index per hit wanted; true distances then rank them again.
+
+1.1 finds as many of the true nearest as 2 does (docs/scale.md).
+"""
 SEGMENTS_MAXIMUM = 4
-"""Each sync adds a segment to the vector index, and a search looks into each, at some milliseconds: above this they
-become one, which at 100,000 chunks takes some 8 seconds of one processor.
+"""Above this the vector index is built anew, in some 8 seconds of one processor at 100,000 chunks.
+
+Each sync adds a segment, and each segment costs a search some milliseconds.
 """
 
 UNINDEXED_SHARE, UNINDEXED_MINIMUM, UNINDEXED_MAXIMUM, FRAGMENTS_MAXIMUM = 0.02, 64, 256, 32
-"""How many chunks may stay outside the indexes. A search splits each into words anew, at 35 µs a chunk."""
+"""Chunks that may stay outside the indexes; a search tokenizes each of them, at 35 µs a chunk."""
 PLAIN_SHARE, PLAIN_FRAGMENTS_MAXIMUM = 0.2, 100
-"""The same for tables that are only read by key, and are rewritten whole."""
+"""The same for tables that are read by key only, and rewritten whole."""
 
 
 def optimize(table: Table) -> None:
-    """Compact a table that is only read by key, once enough has changed for a rewrite of all of it to pay."""
+    """Compact a table that is read by key only, once enough has changed to justify rewriting it."""
     if _unindexed(table) > PLAIN_SHARE * table.count_rows() or _fragments(table) > PLAIN_FRAGMENTS_MAXIMUM:
-        table.optimize(cleanup_older_than=KEEP_VERSIONS)
+        table.optimize(cleanup_older_than=KEEP_COMMITS)
 
 
 def optimize_chunks(table: Table, *, exact_rows: int = EXACT_ROWS) -> None:
-    """Bring the indexes of a table of chunks up to date; vectors have one while there are more than `exact_rows`."""
+    """Update the indexes of a chunk table; vectors have one as long as there are more than `exact_rows`."""
     rows = table.count_rows()
     statistics = table.index_stats(VECTOR_INDEX)
     if rows > exact_rows and (statistics is None or statistics.num_indices > SEGMENTS_MAXIMUM):
@@ -59,17 +60,17 @@ def optimize_chunks(table: Table, *, exact_rows: int = EXACT_ROWS) -> None:
         table.drop_index(VECTOR_INDEX)
     allowed = min(max(rows * UNINDEXED_SHARE, UNINDEXED_MINIMUM), UNINDEXED_MAXIMUM)
     if _unindexed(table) > allowed or _fragments(table) > FRAGMENTS_MAXIMUM:
-        table.optimize(cleanup_older_than=KEEP_VERSIONS)
+        table.optimize(cleanup_older_than=KEEP_COMMITS)
 
 
 async def probes(table: AsyncTable) -> int:
-    """How many partitions of the vector index a search looks into; it changes nothing where there is no index."""
+    """The number of index partitions that a search probes; without an index it has no effect."""
     rows: int = await table.count_rows()
     return max(PROBED_MINIMUM, round(PROBED_SHARE * rows / PARTITION_ROWS))
 
 
 def _index_vectors(table: Table) -> None:
-    """Make one index of all vectors, a byte for each number: to rank by, before the best are looked at in full."""
+    """Build one index of all vectors, quantized to a byte per component."""
     from lancedb.index import IvfSq
 
     config = IvfSq(distance_type="cosine", target_partition_size=PARTITION_ROWS, sample_rate=64)

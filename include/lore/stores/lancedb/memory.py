@@ -1,8 +1,7 @@
-"""Keeping LanceDB's memory small: what its scans read ahead, and what the C library keeps of what was freed.
+"""Limits on LanceDB's memory: on what its scans read ahead, and on freed memory that the C library keeps.
 
-A sync that writes for an hour, and the building of an index at its end, would otherwise hold several times what they
-need: every thread of LanceDB has a heap of its own, whose free parts glibc does not give back by itself. docs/scale.md
-has the figures.
+Without them an hour of writing and the final index build hold several times what they need: each LanceDB thread has a
+heap of its own, and glibc does not return its free parts. docs/scale.md has the figures.
 """
 
 from __future__ import annotations
@@ -13,33 +12,33 @@ from functools import cache
 from typing import Any
 
 SETTINGS = {
-    "LANCEDB_LOG": "error",  # its warnings would stand in the middle of what a command prints
+    "LANCEDB_LOG": "error",  # its warnings would appear in the middle of a command's output
     "LANCE_DEFAULT_IO_BUFFER_SIZE": str(32 * 1024 * 1024),  # 2 GB by default: it would read a whole table ahead
     "LANCE_SHUFFLE_BATCH_BYTES": str(8 * 1024 * 1024),
-    "LANCE_DEFAULT_BATCH_SIZE": "1024",  # rows; 8,192 by default, of which long passages make hundreds of megabytes
+    "LANCE_DEFAULT_BATCH_SIZE": "1024",  # rows; the default of 8,192 long passages takes hundreds of megabytes
 }
-"""LanceDB reads these when it is imported; what a person has set goes first."""
+"""LanceDB reads these at import; a value that the user has set wins."""
 ARENA_MAX, ARENAS = -8, 2
-"""glibc's M_ARENA_MAX (mallopt(3)): how many heaps the threads share."""
+"""glibc's M_ARENA_MAX (mallopt(3)): the number of heaps that all threads share."""
 
 
-def prepare() -> None:
-    """To be called before LanceDB is imported."""
+def limit_memory() -> None:
+    """Apply the limits; call it before importing LanceDB."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     if (libc := _glibc()) is not None and "MALLOC_ARENA_MAX" not in os.environ:
         libc.mallopt(ARENA_MAX, ARENAS)
 
 
-def release() -> None:
-    """Give back what was freed; takes some milliseconds, and does nothing where the C library is not glibc."""
+def trim_memory() -> None:
+    """Return freed memory to the system, in some milliseconds; does nothing without glibc."""
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)
 
 
 @cache
 def _glibc() -> Any:
-    """The C library, or None where it is another one."""
+    """The C library, or None for any other than glibc."""
     try:
         libc = ctypes.CDLL("libc.so.6")
         libc.malloc_trim.argtypes = [ctypes.c_size_t]

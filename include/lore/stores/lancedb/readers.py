@@ -1,4 +1,4 @@
-"""Tables that stay at one commit for as long as a search lasts, and the event loop that their searches run on."""
+"""Tables pinned to one commit for the length of a search, and the event loop that searches run on."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Any, TypeAlias, TypeVar
 __all__ = ["AsyncTable", "LanceReaders", "run"]
 
 AsyncTable: TypeAlias = Any
-"""A `lancedb.AsyncTable`, whose own annotations lack half of what its queries can do."""
+"""A `lancedb.AsyncTable`; its own annotations lack half of its query methods."""
 
 Result = TypeVar("Result")
 
 
 def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """What the coroutine returns or raises, run on the loop of LanceDB's own blocking methods.
+    """Run the coroutine on the event loop of LanceDB's blocking methods; return or raise what it does.
 
-    Each of those methods crosses over to that loop and back, so several steps are made one coroutine; none of them may
-    be called within it, for it would wait for itself. A handle that was opened on this loop must be used on it.
+    Each blocking method crosses over to that loop and back, so combine several steps into one coroutine. Never call a
+    blocking method inside it: it would wait for itself. Use a handle on the loop that opened it.
 
-    A process that forks gets another loop in its child; but LanceDB itself may crash there where the parent used it
-    before, so fork first.
+    A forked child gets a new loop, but LanceDB itself may crash there if the parent used it before: fork first.
     """
     from lancedb.background_loop import LOOP
 
@@ -30,11 +29,10 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
 
 
 class LanceReaders:
-    """Handles on one table, each lent to one search at a time and brought to the newest commit before.
+    """A pool of handles on one table, each lent to one search at a time and moved to the newest commit first.
 
-    Several steps of a search then see the same rows under the same numbers, whatever is written meanwhile. `open`
-    gives a handle of a connection that does not look for newer commits by itself. As many handles are kept as searches
-    ran at once.
+    All steps of a search then see the same rows under the same numbers, whatever is written meanwhile. `open` returns a
+    handle of a connection that does not look for newer commits by itself. The pool grows with concurrent searches.
     """
 
     def __init__(self, open: Callable[[], Awaitable[AsyncTable]]) -> None:
@@ -43,7 +41,7 @@ class LanceReaders:
 
     @asynccontextmanager
     async def newest(self) -> AsyncIterator[AsyncTable]:
-        """A table at its newest commit; it is given up where reading it fails."""
+        """Lend a table at its newest commit; a handle whose read failed is discarded."""
         try:
             table = self._idle.pop()
         except IndexError:

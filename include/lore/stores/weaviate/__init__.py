@@ -1,1 +1,1 @@
-"""The server store: Weaviate. `store` is the `Store`, `versions` the `Versions`, `schema` what lies where."""
+"""The server store: Weaviate. `store` has the `Store`, `versions` the `Versions`."""

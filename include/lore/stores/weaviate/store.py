@@ -1,41 +1,39 @@
-"""The server store: Weaviate through its own client over gRPC, shared by threads, processes and machines.
+"""The server store: Weaviate through its own client, shared by threads, processes and machines.
 
-No lock keeps writers apart: object ids follow from what is stored, so that writing the same again changes nothing. A
-replacement is written in this order, so that a kill between any two steps is healed by writing it again: marks with an
-empty fingerprint, documents, new chunks, the removal of old chunks, marks with their fingerprints.
+Writers need no lock: object ids follow from the content, so writing the same again changes nothing. A replacement is
+written in this order, so that writing it again repairs a kill between any two steps: the index records with an empty
+fingerprint, documents, new chunks, the removal of old chunks, the index records with their fingerprints.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from typing import TYPE_CHECKING
 
-from lore.errors import StoreError
-from lore.stores.checks import check_entries, check_query
 from lore.stores.manifest import Manifest
-from lore.stores.schema import clean, slices, state_value, to_chunk, to_state
-from lore.stores.weaviate import read as weaviate_read
-from lore.stores.weaviate.collections import Collections, WeaviateIndex
-from lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
-from lore.stores.weaviate.make import make_index
-from lore.stores.weaviate.passages import Passages
-from lore.stores.weaviate.records import SOURCE
-from lore.stores.weaviate.rows import Refused, by_ids, report
-from lore.stores.weaviate.schema import (
+from lore.stores.validation import check_entries, check_query
+from lore.stores.values import batched, state_json, to_chunk, to_state, valid_utf8
+from lore.stores.weaviate.collections.catalog import SOURCE
+from lore.stores.weaviate.collections.creation import create_index
+from lore.stores.weaviate.collections.index import VersionCollections, WeaviateIndex
+from lore.stores.weaviate.collections.schema import (
+    DOCUMENT_INFO_PROPERTIES,
     DOCUMENT_PROPERTIES,
-    OUTLINE_PROPERTIES,
     SCHEMA_NUMBER,
-    Shape,
+    CollectionOptions,
     document_properties,
-    key_of,
+    object_id,
     to_document,
-    to_outline,
+    to_document_info,
 )
-from lore.stores.weaviate.search import search
-from lore.stores.weaviate.write import remove_chunks, remove_documents, replace_chunks, replace_documents
+from lore.stores.weaviate.objects import read
+from lore.stores.weaviate.objects.batches import RejectedObject, fetch_by_ids, write_error
+from lore.stores.weaviate.objects.write import remove_chunks, remove_documents, replace_chunks, replace_documents
+from lore.stores.weaviate.search.hybrid import queries_for, search
+from lore.stores.weaviate.search.passages import WeaviatePassages
+from lore.stores.weaviate.server.connection import WeaviateConnection, WeaviateServer
 from lore.types import (
     PUBLIC,
     Chunk,
@@ -54,21 +52,20 @@ if TYPE_CHECKING:
 
     from lore.types import Vector
 
-DOCUMENTS_IN_A_WRITE = 128
-DOCUMENTS_IN_A_PAGE = 64
+DOCUMENTS_PER_WRITE = 128
+DOCUMENTS_PER_PAGE = 64
 DEFAULT_PREFIX = "Lore"
-DEFAULT_SHAPE = Shape()
+DEFAULT_OPTIONS = CollectionOptions()
 
 
 class WeaviateStore:
-    """A `Store` on a Weaviate server. Nothing is made there before the first write, which makes version 1.
+    """A `Store` on a Weaviate server. The first write creates version 1; nothing is created before.
 
-    It reads and writes the version that fits the `recipe` (a recipe without a splitter reads only), see
-    `Manifest.fitting`; or the one of that `number`. Which is live is asked anew in every call, but for a `snapshot`.
-    Names of collections begin with `prefix`; words of the title count `title_weight` times more; collections are laid
-    out by the recipe's choices, else by `shape`. Raises ConfigurationError for an address that is none, StoreError for
-    a server that cannot be read, IndexMismatchError when no version fits or one is laid out otherwise, all at once.
-    An index that is open already, with its prefix, may be given for the `server`.
+    Reads and writes the version that fits the `recipe` (see `Manifest.compatible`; a recipe without a splitter only
+    reads), or the version `number`. Every call asks which version is live, except on a `snapshot`. Collection names
+    begin with `prefix`; title words count `title_weight` times more; the recipe's choices, else `options`, decide how
+    new collections are laid out. `server` may be an open index. Raises ConfigurationError for an invalid address,
+    StoreError for a server that can't be read, IndexMismatchError if no version fits or its layout differs.
     """
 
     def __init__(
@@ -78,14 +75,14 @@ class WeaviateStore:
         *,
         number: int | None = None,
         prefix: str = DEFAULT_PREFIX,
-        shape: Shape = DEFAULT_SHAPE,
+        options: CollectionOptions = DEFAULT_OPTIONS,
         title_weight: float = 0.0,
     ) -> None:
         self._recipe = recipe
         self._number = number
-        self._pinned: Collections | None = None
-        self._passages: Passages | None = None
-        self._shape = shape.chosen_by(recipe)
+        self._pinned: VersionCollections | None = None
+        self._passages: WeaviatePassages | None = None
+        self._options = options.for_recipe(recipe)
         self._title_weight = title_weight
         if isinstance(server, WeaviateIndex):
             self._index = server
@@ -98,48 +95,49 @@ class WeaviateStore:
     def _version(self, manifest: Manifest) -> IndexVersion:
         if self._number is not None:
             return manifest.version(self._number)
-        version = manifest.fitting(self._recipe, SCHEMA_NUMBER)
+        version = manifest.compatible(self._recipe, SCHEMA_NUMBER)
         if version is None:
             raise manifest.mismatch(self._index.where, self._recipe, SCHEMA_NUMBER)
         return version
 
-    def _read(self) -> Collections | None:
-        """The collections to read; None where nothing was written yet."""
+    def _read(self) -> VersionCollections | None:
+        """The collections to read; None for an index that was never written to."""
         if self._pinned is not None:
             return self._pinned
         manifest = self._index.manifest()
-        return self._index.collections(self._version(manifest)) if manifest else None
+        return self._index.open(self._version(manifest)) if manifest else None
 
-    def _write(self) -> tuple[Manifest, Collections]:
-        """The collections to write, made where there are none."""
-        manifest = self._index.manifest() or make_index(self._index, self._recipe, self._shape)
-        return manifest, self._index.writing(manifest, self._version(manifest), self._shape)
+    def _write(self) -> tuple[Manifest, VersionCollections]:
+        """The collections to write, created if missing."""
+        manifest = self._index.manifest() or create_index(self._index, self._recipe, self._options)
+        return manifest, self._index.open_for_writing(manifest, self._version(manifest), self._options)
 
     def check_layout(self) -> None:
-        """Raise IndexMismatchError, as the first write does, where the version is laid out otherwise than is set."""
+        """Raise IndexMismatchError, as the first write does, if the version's layout differs from the settings."""
         with self._errors("open"):
             if manifest := self._index.manifest():
-                self._index.check(self._index.layouts(self._version(manifest).number), self._shape)
+                self._index.check_layout(self._index.layout(self._version(manifest).number), self._options)
 
     # ------------------------------------------------------------------------------------------------------ reading
 
     def snapshot(self) -> WeaviateStore:
-        """See `Index.snapshot`. It asks which version is live, and now and then what is recorded of it; what is then
-        searched through it asks nothing more, and reads once what several searches find that run side by side.
+        """See `Index.snapshot`. Asks which version is live, and every two seconds for the records of versions.
+
+        Its searches ask neither again, and concurrent ones read each passage once.
         """
         if self._pinned is not None:
             return self
         with self._errors("open"):
-            manifest = self._index.recent() if self._number is None else self._index.manifest()
+            manifest = self._index.recent_manifest() if self._number is None else self._index.manifest()
             if manifest is None:
                 return self
             version = self._version(manifest)
-            if version.number not in (self._number, manifest.live):  # which one fits instead must not be of before
-                version = self._version(self._index.held())
-            collections = self._index.collections(version)
-        held = copy(self)
-        held._number, held._pinned, held._passages = version.number, collections, Passages()
-        return held
+            if version.number not in (self._number, manifest.live):  # the fallback needs current records
+                version = self._version(self._index.require_manifest())
+            collections = self._index.open(version)
+        pinned = copy(self)
+        pinned._number, pinned._pinned, pinned._passages = version.number, collections, WeaviatePassages()
+        return pinned
 
     def version(self) -> int | None:
         """See `Index.version`."""
@@ -162,29 +160,32 @@ class WeaviateStore:
         check_query(vector, alpha, self._recipe.dimensions)
         if limit <= 0 or not audiences:
             return []
+        import weaviate
+
         with self._errors("search"):
-            held = self._read()
-            if held is None:
+            collections = self._read()
+            if collections is None:
                 return []
-            passages, weight = self._passages or Passages(), self._title_weight
-            return search(held.chunks, passages, text, vector, limit, alpha, sources, audiences, title_weight=weight)
+            queries = queries_for(collections.chunks, weaviate.__version__)
+            passages, weight = self._passages or WeaviatePassages(), self._title_weight
+            return search(queries, passages, text, vector, limit, alpha, sources, audiences, title_weight=weight)
 
     def document(self, document_id: str) -> Document | None:
         """See `Index.document`."""
         with self._errors("read"):
-            held = self._read()
-            if held is None:
+            collections = self._read()
+            if collections is None:
                 return None
-            row = held.documents.query.fetch_object_by_id(
-                key_of(document_id), return_properties=list(DOCUMENT_PROPERTIES)
+            row = collections.documents.query.fetch_object_by_id(
+                object_id(document_id), return_properties=list(DOCUMENT_PROPERTIES)
             )
             return to_document(row.properties) if row else None
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """See `Store.chunks`."""
         with self._errors("read"):
-            held = self._read()
-            rows = weaviate_read.chunk_rows(held, [document_id], ["document_id", "payload"]) if held else ()
+            collections = self._read()
+            rows = read.chunk_objects(collections, [document_id], ["document_id", "payload"]) if collections else ()
             return sorted(
                 (to_chunk(row.properties["payload"]) for row in rows), key=lambda chunk: (chunk.position, chunk.id)
             )
@@ -192,101 +193,106 @@ class WeaviateStore:
     def count(self, source_id: str | None = None) -> Counts:
         """See `Index.count`."""
         with self._errors("count"):
-            held = self._read()
-            return weaviate_read.count(held, source_id) if held else Counts(0, 0, 0)
+            collections = self._read()
+            return read.count(collections, source_id) if collections else Counts(0, 0, 0)
 
     def document_fingerprints(
         self, source_id: str | None = None, *, ids: Sequence[str] | None = None
     ) -> dict[str, str]:
         """See `Store.document_fingerprints`."""
         with self._errors("read"):
-            held = self._read()
-            return weaviate_read.fingerprints(held.documents, source_id, ids) if held else {}
+            collections = self._read()
+            return read.fingerprints(collections.documents, source_id, ids) if collections else {}
 
     def fingerprints(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
         """See `Store.fingerprints`."""
         with self._errors("read"):
-            held = self._read()
-            return weaviate_read.fingerprints(held.marks, source_id, ids) if held else {}
+            collections = self._read()
+            return read.fingerprints(collections.indexed, source_id, ids) if collections else {}
 
     def vectors_for(self, hashes: Sequence[str]) -> dict[str, Vector]:
         """See `Store.vectors_for`."""
         with self._errors("read"):
-            held = self._read()
-            return weaviate_read.vectors_for(held, hashes) if held else {}
+            collections = self._read()
+            return read.vectors_for(collections, hashes) if collections else {}
 
     def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
-        """See `Store.documents`. The texts are read page by page."""
+        """See `Store.documents`. Reads page by page."""
         with self._errors("read"):
-            held = self._read()
-            if held is None:
+            collections = self._read()
+            if collections is None:
                 return
             if ids is None:
-                rows = weaviate_read.source_rows(held.documents, source_id, ["source_id"])
+                rows = read.source_objects(collections.documents, source_id, ["source_id"])
                 keys = [row.uuid for row in rows]
             else:
-                keys = [key_of(name) for name in dict.fromkeys(map(clean, ids))]
-        for page in slices(keys, DOCUMENTS_IN_A_PAGE):
+                keys = [object_id(name) for name in dict.fromkeys(map(valid_utf8, ids))]
+        for page in batched(keys, DOCUMENTS_PER_PAGE):
             with self._errors("read"):
-                found = [to_document(row.properties) for row in by_ids(held.documents, page, DOCUMENT_PROPERTIES)]
-            yield from (one for one in found if source_id is None or one.source_id == clean(source_id))
+                found = [
+                    to_document(row.properties)
+                    for row in fetch_by_ids(collections.documents, page, DOCUMENT_PROPERTIES)
+                ]
+            yield from (one for one in found if source_id is None or one.source_id == valid_utf8(source_id))
 
     def document_infos(self, source_id: str) -> Iterator[DocumentInfo]:
-        """See `Store.outlines`."""
+        """See `Store.document_infos`."""
         with self._errors("read"):
-            held = self._read()
-            rows = weaviate_read.source_rows(held.documents, source_id, OUTLINE_PROPERTIES) if held else ()
-            yield from (to_outline(row.properties) for row in rows)
+            collections = self._read()
+            rows = (
+                read.source_objects(collections.documents, source_id, DOCUMENT_INFO_PROPERTIES) if collections else ()
+            )
+            yield from (to_document_info(row.properties) for row in rows)
 
     def state(self, source_id: str) -> SourceState | None:
         """See `Store.state`."""
-        return self.states().get(clean(source_id))
+        return self.states().get(valid_utf8(source_id))
 
     def states(self) -> dict[str, SourceState]:
         """See `Store.states`."""
         with self._errors("read"):
-            values = [row["value"] for row in self._index.entries(SOURCE)] if self._read() else []
-        states = (to_state(json.loads(value)) for value in values)
-        return {clean(state.source_id): state for state in states}
+            values = [row["value"] for row in self._index.records(SOURCE)] if self._read() else []
+        states = (to_state(value) for value in values)
+        return {valid_utf8(state.source_id): state for state in states}
 
     # ------------------------------------------------------------------------------------------------------ writing
 
     def replace(self, entries: Sequence[EmbeddedDocument]) -> None:
-        """See `Store.replace`. Raises StoreError, with nothing written, for entries that cannot be stored together.
+        """See `Store.replace`. Raises StoreError for invalid entries, and then writes nothing.
 
-        When the server refuses single objects, the other documents are completed and the error names these.
+        If the server rejects single objects, the other documents are completed and the StoreError names these.
         """
         check_entries(entries, self._recipe.dimensions)
-        rows = {entry.document.id: document_properties(entry) for entry in entries}
-        refused: list[Refused] = []
-        for piece in slices(entries, DOCUMENTS_IN_A_WRITE):
+        properties = {entry.document.id: document_properties(entry) for entry in entries}
+        rejected: list[RejectedObject] = []
+        for batch in batched(entries, DOCUMENTS_PER_WRITE):
             with self._errors("write to"):
-                _, held = self._write()
-                refused += replace_documents(held, piece, rows)
-        if refused:
-            raise report(refused, self._connection.explain)
+                _, collections = self._write()
+                rejected += replace_documents(collections, batch, properties)
+        if rejected:
+            raise write_error(rejected, self._connection.explain)
 
     def replace_chunks(self, entries: Sequence[EmbeddedDocument]) -> int:
         """See `Store.replace_chunks`. Raises StoreError as `replace` does.
 
-        Nothing keeps a sync away that changes one of these documents in the same moment: then the fingerprint here is
-        another than that of the kept document, so who compares `kept` with `fingerprints` afterwards writes it again.
+        A sync may change one of these documents at the same moment. Its fingerprint here then differs from the stored
+        document's, so a later comparison of `document_fingerprints` with `fingerprints` writes it again.
         """
         check_entries(entries, self._recipe.dimensions)
-        refused: list[Refused] = []
+        rejected: list[RejectedObject] = []
         written = 0
-        for piece in slices(entries, DOCUMENTS_IN_A_WRITE):
+        for batch in batched(entries, DOCUMENTS_PER_WRITE):
             with self._errors("write to"):
-                _, held = self._write()
-                keys = [key_of(entry.document.id) for entry in piece]
-                rows = by_ids(held.documents, keys, ["fingerprint"])
+                _, collections = self._write()
+                keys = [object_id(entry.document.id) for entry in batch]
+                rows = fetch_by_ids(collections.documents, keys, ["fingerprint"])
                 kept = {row.uuid: row.properties.get("fingerprint") for row in rows}
-                fresh = [entry for entry, key in zip(piece, keys, strict=True) if kept.get(key) == entry.fingerprint]
-                failed = replace_chunks(held, fresh) if fresh else []
+                fresh = [entry for entry, key in zip(batch, keys, strict=True) if kept.get(key) == entry.fingerprint]
+                failed = replace_chunks(collections, fresh) if fresh else []
             written += len(fresh) - len({failure.document_id for failure in failed})
-            refused += failed
-        if refused:
-            raise report(refused, self._connection.explain)
+            rejected += failed
+        if rejected:
+            raise write_error(rejected, self._connection.explain)
         return written
 
     def delete(self, source_id: str, document_ids: Sequence[str]) -> int:
@@ -295,35 +301,32 @@ class WeaviateStore:
         with self._errors("delete from"):
             if not document_ids or self._read() is None:
                 return 0
-            for piece in self._pieces(document_ids):
+            for batch in self._batches(document_ids):
                 manifest, _ = self._write()
-                versions = self._index.all_of(manifest)
-                deleted += remove_documents(versions, source_id, piece, self._connection.explain)
+                versions = self._index.open_all(manifest)
+                deleted += remove_documents(versions, source_id, batch, self._connection.explain)
         return deleted
 
     def remove_chunks(self, document_ids: Sequence[str]) -> None:
         """See `Store.remove_chunks`."""
         with self._errors("delete from"):
-            for piece in self._pieces(document_ids):
-                _, held = self._write()
-                kept = {row.uuid for row in by_ids(held.documents, piece, ["document_id"])}
-                remove_chunks(held, [key for key in piece if key not in kept], self._connection.explain)
+            for batch in self._batches(document_ids):
+                _, collections = self._write()
+                kept = {row.uuid for row in fetch_by_ids(collections.documents, batch, ["document_id"])}
+                remove_chunks(collections, [key for key in batch if key not in kept], self._connection.explain)
 
     def save_state(self, state: SourceState) -> None:
         """See `Store.save_state`."""
-        try:
-            value = json.dumps(state_value(state))
-        except (TypeError, ValueError) as error:
-            raise StoreError(f"The state of source {state.source_id!r} is not made of JSON values: {error}.") from error
+        value = state_json(state)
         with self._errors("write to"):
             self._write()
-            self._index.record(SOURCE, clean(state.source_id), value)
+            self._index.record(SOURCE, valid_utf8(state.source_id), value)
 
     def optimize(self) -> None:
-        """See `Store.optimize`. Weaviate keeps its indexes up to date by itself."""
+        """See `Store.optimize`. Does nothing: Weaviate maintains its indexes itself."""
 
-    def _pieces(self, document_ids: Sequence[str]) -> Iterator[Sequence[UUID]]:
-        return slices([key_of(name) for name in dict.fromkeys(map(clean, document_ids))], DOCUMENTS_IN_A_WRITE)
+    def _batches(self, document_ids: Sequence[str]) -> Iterator[Sequence[UUID]]:
+        return batched([object_id(name) for name in dict.fromkeys(map(valid_utf8, document_ids))], DOCUMENTS_PER_WRITE)
 
     def _errors(self, action: str) -> AbstractContextManager[None]:
-        return self._connection.errors(action, self._index.forget)
+        return self._connection.errors(action, self._index.invalidate)

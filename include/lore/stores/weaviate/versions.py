@@ -1,4 +1,4 @@
-"""The versions of an index on a Weaviate server: collections beside each other, and an alias that says who is live."""
+"""The versions of an index on a Weaviate server: parallel collections, and an alias that names the live version."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from datetime import UTC, datetime
 
 from lore.errors import ConfigurationError, StoreError
 from lore.stores.manifest import Manifest, ManifestVersions
-from lore.stores.weaviate.collections import WeaviateIndex
-from lore.stores.weaviate.connection import WeaviateConnection, WeaviateServer
-from lore.stores.weaviate.make import add_version, remove_leftovers, remove_version
-from lore.stores.weaviate.schema import SCHEMA_NUMBER, Shape
-from lore.stores.weaviate.store import DEFAULT_PREFIX, DEFAULT_SHAPE, WeaviateStore
+from lore.stores.weaviate.collections.creation import create_version, delete_orphans, delete_version
+from lore.stores.weaviate.collections.index import WeaviateIndex
+from lore.stores.weaviate.collections.schema import SCHEMA_NUMBER, CollectionOptions
+from lore.stores.weaviate.server.connection import WeaviateConnection, WeaviateServer
+from lore.stores.weaviate.store import DEFAULT_OPTIONS, DEFAULT_PREFIX, WeaviateStore
 from lore.types import IndexVersion, Recipe
 
 __all__ = ["WeaviateVersions"]
 
 
 class WeaviateVersions(ManifestVersions):
-    """The `Versions` of the index with that `prefix`.
+    """The `Versions` of the index with this `prefix`.
 
-    A new version is laid out by its recipe's choices, else by `shape`. No lock keeps processes apart: numbers are given
-    once, and a promotion and a removal of the same version at once end with it live, or there, or gone, but never with
-    an alias that points to nothing.
+    The recipe's choices, else `options`, decide how a new version is laid out. Processes need no lock: each number is
+    given once, and concurrent promotion and removal of a version never leave an alias that points to nothing.
     """
 
     schema = SCHEMA_NUMBER
@@ -33,10 +32,10 @@ class WeaviateVersions(ManifestVersions):
         server: WeaviateServer,
         *,
         prefix: str = DEFAULT_PREFIX,
-        shape: Shape = DEFAULT_SHAPE,
+        options: CollectionOptions = DEFAULT_OPTIONS,
         title_weight: float = 0.0,
     ) -> None:
-        self._shape = shape
+        self._options = options
         self._title_weight = title_weight
         self._connection = WeaviateConnection(server)
         self._index = WeaviateIndex(self._connection, prefix=prefix)
@@ -48,58 +47,60 @@ class WeaviateVersions(ManifestVersions):
     def open(self, number: int) -> WeaviateStore:
         """See `Versions.open`."""
         with self._errors("open"):
-            version = self._index.held().version(number)
+            version = self._index.require_manifest().version(number)
         return WeaviateStore(
             self._index,
             version.recipe,
             number=number,
-            shape=self._shape,
+            options=self._options,
             title_weight=self._title_weight,
         )
 
     def create(self, recipe: Recipe) -> IndexVersion:
         """See `Versions.create`."""
         with self._errors("write to"):
-            self._index.held()
-            remove_leftovers(self._index)
-            return add_version(self._index, recipe, self._shape.chosen_by(recipe))
+            self._index.require_manifest()
+            delete_orphans(self._index)
+            return create_version(self._index, recipe, self._options.for_recipe(recipe))
 
     def save(self, version: IndexVersion) -> None:
         """See `Versions.save`."""
         with self._errors("write to"):
-            self._index.save(self._index.held().save(version).version(version.number))
+            self._index.save(self._index.require_manifest().save(version).version(version.number))
 
     def promote(self, number: int) -> None:
-        """See `Versions.promote`. A kill before the end leaves the version live, and `promoted_at` as it was."""
+        """See `Versions.promote`. A kill midway may leave the version live with its former `promoted_at`."""
         with self._errors("write to"):
-            manifest = self._index.held()
-            self._index.collections(manifest.version(number))
-            self._complete(manifest)
-            self._index.point(number)
-            if all(version.number != number for version in self._index.recorded()):  # dropped meanwhile
-                self._index.point(manifest.live)
-                raise StoreError(f"Version {number} was dropped while it was promoted.", remedy="Promote another one.")
+            manifest = self._index.require_manifest()
+            self._index.open(manifest.version(number))
+            self._complete_promotion(manifest)
+            self._index.set_live(number)
+            if all(version.number != number for version in self._index.recorded_versions()):  # dropped meanwhile
+                self._index.set_live(manifest.live)
+                raise StoreError(
+                    f"Version {number} was dropped while you promoted it.", remedy="Promote another version."
+                )
             self._index.save(manifest.promote(number).version(number))
 
     def drop(self, number: int) -> None:
         """See `Versions.drop`."""
         with self._errors("delete from"):
-            manifest = self._index.held()
+            manifest = self._index.require_manifest()
             version = manifest.version(number)
-            manifest.drop(number)  # refuses the live one
-            self._index.retire(number)  # first: a version without its collections could not be opened
+            manifest.drop(number)  # rejects the live one
+            self._index.remove_record(number)  # first: a version without its collections could not be opened
             if self._index.live() == number:  # promoted meanwhile
                 self._index.save(version)
-                raise ConfigurationError(f"Version {number} is live.", remedy="Promote another one first.")
-            remove_version(self._index, number)
-            remove_leftovers(self._index)
+                raise ConfigurationError(f"Version {number} is live.", remedy="Promote another version first.")
+            delete_version(self._index, number)
+            delete_orphans(self._index)
 
-    def _complete(self, manifest: Manifest) -> None:
-        """Record when the live version became so, where a promotion was cut off before it did."""
+    def _complete_promotion(self, manifest: Manifest) -> None:
+        """Record the promotion date that an interrupted promotion did not write."""
         live = manifest.version(manifest.live)
         latest = max(filter(None, (version.promoted_at for version in manifest.versions)), default=None)
         if live.promoted_at is None or live.promoted_at != latest:
             self._index.save(replace(live, promoted_at=datetime.now(UTC)))
 
     def _errors(self, action: str) -> AbstractContextManager[None]:
-        return self._connection.errors(action, self._index.forget)
+        return self._connection.errors(action, self._index.invalidate)

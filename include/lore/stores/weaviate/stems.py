@@ -1,6 +1,6 @@
-"""Words as Weaviate indexes them: Weaviate splits texts but has no stemmer, so the stems are made here.
+"""Stems for Weaviate's keyword index, which tokenizes but has no stemmer.
 
-The steps are those of the LanceDB index (letters and digits, lower case, English stop words and stems, accents folded,
+The steps are those of the LanceDB index (letters and digits, lower case, English stop words and stems, folded accents,
 nothing over 40 characters), so that both stores find the same chunks by keyword and rank them alike.
 """
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from lore.stemming import stem
 
-__all__ = ["index_words"]
+__all__ = ["index_stems"]
 
 LONGEST_WORD = 40
 WORD = re.compile(r"[^\W_]+")
@@ -27,14 +27,14 @@ whom why will with you your yours yourself yourselves
 STOP_WORDS = frozenset(STOP_WORD_LIST.split())
 
 
-def index_words(text: str) -> str:
-    """The stems of a text in order, separated by spaces; "" where there are only stop words and signs."""
+def index_stems(text: str) -> str:
+    """The stems of a text in order, separated by spaces; "" for stop words and punctuation only."""
     return " ".join(term for word in WORD.findall(text) if (term := _term(word)))
 
 
 @lru_cache(maxsize=100_000)
 def _term(word: str) -> str:
-    """The stem of a word, or "" for one that is not indexed."""
+    """The stem of a word, or "" for a word that is not indexed."""
     word = word.lower()
     if len(word) > LONGEST_WORD or word in STOP_WORDS:
         return ""
@@ -46,4 +46,4 @@ def _fold(word: str) -> str:
     if word.isascii():
         return word
     decomposed = unicodedata.normalize("NFD", word)
-    return unicodedata.normalize("NFC", "".join(sign for sign in decomposed if not unicodedata.combining(sign)))
+    return unicodedata.normalize("NFC", "".join(letter for letter in decomposed if not unicodedata.combining(letter)))

@@ -9,9 +9,9 @@ from typing import Any
 import lancedb
 import numpy as np
 import pytest
-from lore.stores import schema
+from lore.stores.lancedb import schema
+from lore.stores.lancedb.passages import CACHED_PASSAGES, LancePassages
 from lore.stores.lancedb.readers import run
-from lore.stores.lancedb.rows import ROWS_KEPT, LanceRows
 from lore.types import Chunk
 
 from tests.query.fakes import make_chunk
@@ -19,7 +19,7 @@ from tests.query.fakes import make_chunk
 
 @pytest.fixture
 def chunks() -> list[Chunk]:
-    return [make_chunk(f"c{number}", f"Passage {number}.") for number in range(ROWS_KEPT + 300)]
+    return [make_chunk(f"c{number}", f"Passage {number}.") for number in range(CACHED_PASSAGES + 300)]
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_passage_is_read_once_and_a_long_reader_keeps_a_bounded_number(
     chunks: list[Chunk], table: CountedTakes
 ) -> None:
     async def read() -> None:
-        rows = LanceRows()
+        rows = LancePassages()
         [first] = await rows.read(table, [2])
         assert first.chunk == chunks[2]
         assert first.vector.tolist() == [0.0, 0.0, 1.0, 0.0]
@@ -72,7 +72,7 @@ def test_a_passage_is_read_once_and_a_long_reader_keeps_a_bounded_number(
 
 def test_searches_that_wait_for_one_that_reads_are_read_for_together(table: CountedTakes) -> None:
     async def read() -> None:
-        rows = LanceRows()
+        rows = LancePassages()
         wanted = [[1, 2, 3], [3, 4], [5, 1, 4]]
         found = await asyncio.gather(*(rows.read(table, numbers) for numbers in wanted))
         assert [[row.chunk.id for row in each] for each in found] == [

@@ -1,4 +1,4 @@
-"""What Weaviate's client and the network raise, told apart: what it says, what to do, whether to try again."""
+"""Errors of Weaviate's client and the network: their text, a remedy, and whether to try again."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ import ssl
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["code_of", "is_missing", "is_of_the_server", "judge", "plain", "text_of"]
+__all__ = ["advice", "error_code", "error_text", "is_missing", "is_server_error", "one_line"]
 
 GRPC_DETAILS = re.compile(r'details = "(.*?)"\s*(?:debug_error_string|>|$)', re.DOTALL)
-LACKING = re.compile(r"user '(?P<user>[^']*)' has insufficient permissions to (?P<right>\w+)(?P<where>.*)", re.S)
+DENIED = re.compile(r"user '(?P<user>[^']*)' has insufficient permissions to (?P<right>\w+)(?P<where>.*)", re.S)
 NAMED = re.compile(r"(?:Alias|Collection): ([^,\]\s]+)")
 WRONG_PROTOCOL = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST")
 MISSING = ("could not find class", "class not found", "not found in schema", "non-existing index")
 
 
+class Advice(NamedTuple):
+    """A remedy, and whether trying again may help."""
+
+    remedy: str
+    retryable: bool
+
+
 class _Rule(NamedTuple):
-    """One kind of failure, known by a code or else by words in the message."""
+    """One kind of failure, recognized by its code or by words in its message."""
 
     codes: tuple[str, ...]
     words: tuple[str, ...]
@@ -26,7 +33,7 @@ class _Rule(NamedTuple):
     retryable: bool
 
 
-# The first that fits counts.
+# The first match wins.
 RULES = (
     _Rule(
         ("401", "UNAUTHENTICATED"),
@@ -44,14 +51,14 @@ RULES = (
     _Rule(
         (),
         ("read-only", "readonly", "no space left"),
-        "The server takes no writes, most often because its disk is full: free space, set its shards to READY, then "
-        "run the same again.",
+        "The server rejects writes, usually because its disk is full: free space, set its shards to READY, then run "
+        "the same command again.",
         False,
     ),
     _Rule(
         (),
         ("vector length", "dimension"),
-        "Choose the embedder that built the index again (LORE_EMBEDDER), or set LORE_WEAVIATE_PREFIX to a new one.",
+        "Set LORE_EMBEDDER back to the embedder that built the index, or LORE_WEAVIATE_PREFIX to a new prefix.",
         False,
     ),
     _Rule(
@@ -63,67 +70,66 @@ RULES = (
     _Rule(
         (),
         ("unknown service",),
-        "What answers there to gRPC is not Weaviate: set LORE_WEAVIATE_GRPC_PORT, or LORE_WEAVIATE_GRPC_HOST, to where "
-        "it is.",
+        "The gRPC server there is not Weaviate: correct LORE_WEAVIATE_GRPC_PORT or LORE_WEAVIATE_GRPC_HOST.",
         False,
     ),
     _Rule((), ("enough weaviate nodes",), "Add nodes, or lower LORE_WEAVIATE_REPLICATION_FACTOR.", False),
     _Rule((), ("larger than max", "message larger"), "Raise GRPC_MAX_MESSAGE_SIZE on the server.", False),
-    _Rule((), MISSING, "If the index was removed meanwhile, try again; else run `lore sync --all`.", True),
+    _Rule((), MISSING, "If the index was just removed, try again; else run `lore sync --all`.", True),
     _Rule(("429", "RESOURCE_EXHAUSTED", "ABORTED"), (), "The server is busy: try again later.", True),
     _Rule(
         ("timeout", "DEADLINE_EXCEEDED", "CANCELLED", "408", "504"),
         ("deadline exceeded",),
-        "Try again; if it stays so, look at the server, or raise LORE_TIMEOUT_SECONDS.",
+        "Try again. If it keeps failing, check the server or raise LORE_TIMEOUT_SECONDS.",
         True,
     ),
     _Rule(
         ("plain http",),
         (),
-        "Write LORE_WEAVIATE_URL with http://, or with the port at which the server speaks https.",
+        "Set LORE_WEAVIATE_URL to an http:// address, or to the server's port for https.",
         False,
     ),
     _Rule(
         ("certificate",),
         (),
-        "Write LORE_WEAVIATE_URL with the name that the certificate is for; one of an authority of your own has to be "
+        "Set LORE_WEAVIATE_URL to the name in the certificate. If your own authority signed it, make that authority "
         "known to this machine (SSL_CERT_FILE).",
         False,
     ),
     _Rule(
         ("unreachable",),
         (),
-        "Look whether the server runs, and whether LORE_WEAVIATE_URL names its host and HTTP port, then try again.",
+        "Check that the server runs and that LORE_WEAVIATE_URL names its host and HTTP port, then try again.",
         True,
     ),
     _Rule(
         ("UNAVAILABLE", "502", "503"),
         (),
-        "Look whether the server runs and whether LORE_WEAVIATE_URL, LORE_WEAVIATE_GRPC_HOST and "
-        "LORE_WEAVIATE_GRPC_PORT are right, then try again.",
+        "Check that the server runs and that LORE_WEAVIATE_URL, LORE_WEAVIATE_GRPC_HOST and LORE_WEAVIATE_GRPC_PORT "
+        "are right, then try again.",
         True,
     ),
-    _Rule(("500", "501", "505", "507", "INTERNAL"), (), "Look at the server's log, then try again.", True),
+    _Rule(("500", "501", "505", "507", "INTERNAL"), (), "Check the server's log, then try again.", True),
 )
-OTHERWISE = ("Look at the server's log.", False)
+OTHERWISE = Advice("Check the server's log.", False)
 
 
-def judge(code: str, text: str) -> tuple[str, bool]:
-    """What to do, and whether trying again can help."""
+def advice(code: str, text: str) -> Advice:
+    """The advice for an error with this code and text."""
     lower = text.lower()
     for rule in RULES:
         if code in rule.codes or any(word in lower for word in rule.words):
-            return rule.remedy, rule.retryable
+            return Advice(rule.remedy, rule.retryable)
     return OTHERWISE
 
 
 def is_missing(text: str) -> bool:
-    """Whether a collection is gone that was there."""
+    """True if the text says that a collection no longer exists."""
     return any(word in text.lower() for word in MISSING)
 
 
-def is_of_the_server(error: Exception) -> bool:
-    """Whether the error is one of the client or the network, not a mistake of ours."""
+def is_server_error(error: Exception) -> bool:
+    """True if the client or the network raised the error; False for a bug in Lore."""
     from google.protobuf.message import Error as ProtobufError
     from grpc import RpcError
     from httpx import HTTPError
@@ -132,32 +138,32 @@ def is_of_the_server(error: Exception) -> bool:
     return isinstance(error, WeaviateBaseError | HTTPError | RpcError | ProtobufError | OSError)
 
 
-def text_of(error: BaseException) -> str:
-    """What the server said, or why there was no answer; of a gRPC error its details alone."""
+def error_text(error: BaseException) -> str:
+    """The server's message, or the reason for its silence; only the details of a gRPC error."""
     for cause in _chain(error):
-        if said := _said(getattr(cause, "error", None)):
+        if message := _body_message(getattr(cause, "error", None)):
             status = getattr(cause, "status_code", 0)
-            return f"{said} (status {status})" if status >= 100 else said  # below are the codes of gRPC
-        if told := _network(cause):
-            return told
+            return f"{message} (status {status})" if status >= 100 else message  # gRPC codes are below 100
+        if reason := _network_reason(cause):
+            return reason
     text = str(getattr(error, "message", "") or error).strip()
     details = GRPC_DETAILS.search(text)
     return (details.group(1) if details else text) or type(error).__name__
 
 
-def plain(text: str) -> str:
-    """What the server said on one line; a right that the key lacks is named with what it is lacking on."""
+def one_line(text: str) -> str:
+    """The message on one line; a missing right is reduced to its name and its collections."""
     text = " ".join(text.split())
-    lacking = LACKING.search(text)
-    if lacking is None:
+    denied = DENIED.search(text)
+    if denied is None:
         return text
-    names = list(dict.fromkeys(NAMED.findall(lacking["where"])))
+    names = list(dict.fromkeys(NAMED.findall(denied["where"])))
     on = f" on {', '.join(names)}" if names else ""
-    return f"the key's user {lacking['user']!r} lacks the right {lacking['right']}{on}"
+    return f"the key's user {denied['user']!r} lacks the right {denied['right']}{on}"
 
 
-def code_of(error: BaseException | str) -> str:
-    """The HTTP status or gRPC code of the error or of what caused it, or else in a word what kind it is, or ""."""
+def error_code(error: BaseException | str) -> str:
+    """The HTTP status or gRPC code of the error or its cause, else a word for its kind, else ""."""
     import httpx
     from weaviate.exceptions import (
         WeaviateClosedClientError,
@@ -178,8 +184,8 @@ def code_of(error: BaseException | str) -> str:
         status = getattr(cause, "status_code", None)
         if isinstance(status, int) and status > 0:
             return str(status)
-        if of_https := _of_https(cause):
-            return of_https.code
+        if failure := _https_failure(cause):
+            return failure.code
         if isinstance(cause, httpx.TimeoutException | WeaviateTimeoutError | TimeoutError):
             found = "timeout"
         elif isinstance(cause, of_grpc):
@@ -196,8 +202,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__ or cause.__context__
 
 
-def _said(body: object) -> str:
-    """The message in the body of an answer: Weaviate has two forms of it, and gRPC a text."""
+def _body_message(body: object) -> str:
+    """The message in a response body: Weaviate has two forms of it, and gRPC a text."""
     if isinstance(body, str):
         return body.strip()
     if not isinstance(body, dict):
@@ -212,27 +218,27 @@ class _HttpsFailure(NamedTuple):
     text: str
 
 
-def _of_https(cause: BaseException) -> _HttpsFailure | None:
-    """Why nothing could be said to the server in secret; None where it is something else."""
+def _https_failure(cause: BaseException) -> _HttpsFailure | None:
+    """The reason why TLS failed; None for any other error."""
     if isinstance(cause, ssl.SSLCertVerificationError):
         return _HttpsFailure("certificate", f"its certificate is not trusted ({cause.verify_message})")
     if isinstance(cause, ssl.SSLError) and cause.reason in WRONG_PROTOCOL:
-        return _HttpsFailure("plain http", "what answers there does not speak https")
+        return _HttpsFailure("plain http", "the server there does not speak https")
     return None
 
 
-def _network(cause: BaseException) -> str:
-    """Why there was no answer, where this is the innermost that says so; else ""."""
+def _network_reason(cause: BaseException) -> str:
+    """The reason for the silence, if this error is one that tells; else ""."""
     import httpx
 
     if isinstance(cause, ConnectionRefusedError):
         return "nothing listens there (connection refused)"
     if isinstance(cause, socket.gaierror):
-        return f"its host is not known ({cause.strerror})"
-    if of_https := _of_https(cause):
-        return of_https.text
+        return f"its host is unknown ({cause.strerror})"
+    if failure := _https_failure(cause):
+        return failure.text
     if isinstance(cause, httpx.TimeoutException):
-        return "it gave no answer in time"
+        return "it did not answer in time"
     if isinstance(cause, httpx.RemoteProtocolError | httpx.ReadError):
-        return "it closed the connection without an answer"
+        return "it closed the connection without answering"
     return ""

@@ -1,4 +1,4 @@
-"""One connection to a Weaviate server, and what went wrong on it in words."""
+"""One connection to a Weaviate server, and its errors as StoreError."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lore.errors import ConfigurationError, LoreError, StoreError, require
-from lore.stores.weaviate.errors import code_of, is_missing, is_of_the_server, judge, plain, text_of
+from lore.stores.weaviate.server.client_errors import (
+    advice,
+    error_code,
+    error_text,
+    is_missing,
+    is_server_error,
+    one_line,
+)
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
@@ -27,17 +34,17 @@ CLOUD_DOMAIN = ".weaviate.cloud"
 GRPC_PORT = 50051
 MESSAGE_CHARACTERS = 500
 CHECK_SECONDS = 10.0
-"""How long gRPC may take to answer when the connection is made."""
+"""Time limit of the gRPC check at connecting."""
 STARTING_SECONDS = 2.0
-"""How long its port may refuse: a server that starts opens it just after the other one."""
+"""How long the gRPC port may refuse: a starting server opens it after the HTTP port."""
 PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class WeaviateServer:
-    """Where a server is and how it is spoken to. `timeout` is in seconds, for each call.
+    """The address of a server and how to call it. `timeout` is in seconds, for each call.
 
-    `grpc_host` and `grpc_port` empty mean those of the URL's host: of Weaviate Cloud its own, else port 50051.
+    Empty `grpc_host` and `grpc_port` follow from the URL: Weaviate Cloud has a gRPC host of its own, others port 50051.
     """
 
     url: str
@@ -49,9 +56,9 @@ class WeaviateServer:
 
 
 class WeaviateConnection:
-    """A client that connects on first use and is shared by all threads; it is closed when nobody holds it any more.
+    """A client that connects on first use, is shared by all threads, and closes with its last user.
 
-    Raises ConfigurationError for an address that is none.
+    Raises ConfigurationError for an invalid address or key.
     """
 
     def __init__(self, server: WeaviateServer) -> None:
@@ -64,13 +71,13 @@ class WeaviateConnection:
             parts, self._host, port = urlsplit(""), "", None
         if parts.scheme not in ("http", "https") or not self._host or parts.path.strip("/"):
             raise ConfigurationError(
-                "The address of Weaviate is not of the form http://HOST:PORT or https://HOST.",
-                remedy="Set LORE_WEAVIATE_URL; the port of gRPC is set by LORE_WEAVIATE_GRPC_PORT.",
+                "The address of Weaviate is invalid: it must have the form http://HOST:PORT or https://HOST.",
+                remedy="Correct LORE_WEAVIATE_URL. LORE_WEAVIATE_GRPC_PORT sets the gRPC port.",
             )
         if server.api_key and not (server.api_key.isascii() and server.api_key.isprintable()):
             raise ConfigurationError(
-                "The key for Weaviate holds characters that no key has.",
-                remedy="Check LORE_WEAVIATE_API_KEY for line breaks and letters with accents.",
+                "The key for Weaviate has characters that no key can have.",
+                remedy="Check LORE_WEAVIATE_API_KEY for line breaks and accented letters.",
             )
         self._port = port or (443 if self._secure else 80)
         self.address = f"{parts.scheme}://{self._host}:{self._port}"
@@ -79,27 +86,27 @@ class WeaviateConnection:
         self._grpc_port = server.grpc_port or (443 if cloud else GRPC_PORT)
         if (self._grpc_host, self._grpc_port) == (self._host, self._port):
             raise ConfigurationError(
-                "Weaviate's address and its gRPC port are the same.",
-                remedy="Set LORE_WEAVIATE_GRPC_PORT, or LORE_WEAVIATE_GRPC_HOST, to where gRPC is.",
+                "Weaviate's HTTP and gRPC addresses are the same.",
+                remedy="Set LORE_WEAVIATE_GRPC_PORT or LORE_WEAVIATE_GRPC_HOST to the address for gRPC.",
             )
         self._client: WeaviateClient | None = None
         self._opening = threading.Lock()
 
     def client(self) -> WeaviateClient:
-        """The connected client. Raises what the client raises: call it below `errors`."""
+        """The connected client. Raises the client's own errors: call it inside `errors`."""
         with self._opening:
             if self._client is None:
                 try:
                     client = self._connect()
                 except (AttributeError, KeyError, TypeError, ValueError) as error:
                     raise StoreError(
-                        f"What answers at {self.address} is not Weaviate: {type(error).__name__}.",
-                        remedy="Set LORE_WEAVIATE_URL to the server's HTTP port.",
+                        f"The server at {self.address} is not Weaviate: {type(error).__name__}.",
+                        remedy="Set LORE_WEAVIATE_URL to Weaviate's HTTP port.",
                     ) from None
                 try:
-                    self._check_grpc(client)
+                    self._check_grpc()
                 except StoreError:
-                    client.close()  # what is tried again connects anew
+                    client.close()  # the next call connects anew
                     raise
                 weakref.finalize(self, client.close)
                 self._client = client
@@ -111,39 +118,39 @@ class WeaviateConnection:
         return tuple(int(number) for number in digits if number.isdigit())
 
     def check_version(self) -> None:
-        """Raise StoreError for a server that is too old. Call it below `errors`."""
+        """Raise StoreError for a server that is too old. Call it inside `errors`."""
         found = self.version()
         if found < MINIMUM_VERSION:
             oldest = ".".join(map(str, MINIMUM_VERSION))
             raise StoreError(
-                f"Weaviate at {self.address} has version {'.'.join(map(str, found))}.",
+                f"Weaviate at {self.address} is too old: it has version {'.'.join(map(str, found))}.",
                 remedy=f"Install Weaviate {oldest} or newer.",
             )
 
     @contextmanager
-    def errors(self, action: str, forget: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Turn what the client and the network raise into StoreError; `forget` is called when what was open is gone."""
+    def errors(self, action: str, invalidate: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Convert errors of client and network to StoreError; call `invalidate` if an open collection is gone."""
         try:
             yield
         except LoreError:
             raise
         except Exception as error:
-            if not is_of_the_server(error):
+            if not is_server_error(error):
                 raise
             explained = self.explain(action, error)
             if is_missing(explained.message):
-                forget()
-            raise explained from None  # the cause may carry the request's headers
+                invalidate()
+            raise explained from None  # the cause may hold the request's headers
 
     def explain(self, action: str, error: BaseException | str) -> StoreError:
-        """The error as a StoreError that says what to do and whether trying again can help."""
-        text = error if isinstance(error, str) else text_of(error)
+        """The error as a StoreError with a remedy, retryable if trying again may help."""
+        text = error if isinstance(error, str) else error_text(error)
         if self._server.api_key:
             text = text.replace(self._server.api_key, "***")
-        remedy, retryable = judge(code_of(error), text)
-        text = plain(text)[:MESSAGE_CHARACTERS].rstrip(".")
+        remedy, retryable = advice(error_code(error), text)
+        text = one_line(text)[:MESSAGE_CHARACTERS].rstrip(".")
         return StoreError(
-            f"Could not {action} the index in Weaviate at {self.address}: {text}.", remedy=remedy, retryable=retryable
+            f"Couldn't {action} the index in Weaviate at {self.address}: {text}.", remedy=remedy, retryable=retryable
         )
 
     def _connect(self) -> WeaviateClient:
@@ -152,7 +159,7 @@ class WeaviateConnection:
         from weaviate.config import GrpcConfig
 
         server = self._server
-        logging.getLogger("weaviate-client").setLevel(logging.CRITICAL)  # it logs whole documents that were refused
+        logging.getLogger("weaviate-client").setLevel(logging.CRITICAL)  # it logs whole documents that were rejected
         timeout = Timeout(init=min(server.timeout, CHECK_SECONDS), query=server.timeout, insert=server.timeout)
         return weaviate.connect_to_custom(
             http_host=self._host,
@@ -164,52 +171,53 @@ class WeaviateConnection:
             headers=dict(server.headers) or None,
             auth_credentials=Auth.api_key(server.api_key) if server.api_key else None,
             additional_config=AdditionalConfig(timeout=timeout, grpc_config=GrpcConfig(channel_options=_CHANNEL)),
-            skip_init_checks=True,  # they also ask a package registry for the newest client
+            skip_init_checks=True,  # they also ask PyPI for the newest client
         )
 
-    def _check_grpc(self, client: WeaviateClient) -> None:
-        """Raise StoreError where nothing answers at the port of gRPC; any answer will do.
-
-        It is the check that the client makes by itself unless its checks are skipped, all of them.
-        """
+    def _check_grpc(self) -> None:
+        """Raise StoreError if nothing answers at the gRPC port within the time limit; any answer will do."""
         started = time.monotonic()
-        while (code := _ping(client)) == "UNAVAILABLE":
+        while (code := self._grpc_code()) == "UNAVAILABLE":
             if time.monotonic() - started > min(STARTING_SECONDS, self._server.timeout):
                 break
             time.sleep(PAUSE_SECONDS)
         if code not in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
-            return  # what else is wrong the calls that follow tell better
+            return  # later calls report other faults better
         late = code == "DEADLINE_EXCEEDED"
         raise StoreError(
-            f"Weaviate answers at {self.address}, but its gRPC does not at {self._grpc_host}:{self._grpc_port}"
+            f"Weaviate answers at {self.address}, but its gRPC port at {self._grpc_host}:{self._grpc_port} does not"
             f"{' in time' if late else ''}.",
-            remedy="Set LORE_WEAVIATE_GRPC_PORT, and LORE_WEAVIATE_GRPC_HOST where it is another host, to where the "
-            "server listens for gRPC, and see that no firewall is between"
-            + ("; a server that is slow needs more LORE_TIMEOUT_SECONDS." if late else "."),
+            remedy="Set LORE_WEAVIATE_GRPC_PORT, and LORE_WEAVIATE_GRPC_HOST if it is another host, to the server's "
+            "gRPC address, and check that no firewall blocks it"
+            + ("; for a slow server raise LORE_TIMEOUT_SECONDS." if late else "."),
             retryable=True,
         )
 
+    def _grpc_code(self) -> str:
+        """The code with which gRPC's standard health check failed, or ""."""
+        import grpc
 
-def _ping(client: WeaviateClient) -> str:
-    """The code with which the check of gRPC failed, or ""."""
-    from weaviate.exceptions import WeaviateGRPCUnavailableError
-
-    try:
-        client._connection._ping_grpc("sync")
-    except WeaviateGRPCUnavailableError as error:
-        return code_of(error)
-    return ""
+        target, check = f"{self._grpc_host}:{self._grpc_port}", "/grpc.health.v1.Health/Check"
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        if self._secure:
+            channel = grpc.secure_channel(target, grpc.ssl_channel_credentials(), options)
+        else:
+            channel = grpc.insecure_channel(target, options)
+        with channel:
+            call = channel.unary_unary(check, request_serializer=bytes, response_deserializer=bytes)
+            try:
+                call(b"", timeout=min(self._server.timeout, CHECK_SECONDS))
+            except grpc.RpcError as error:
+                return error_code(error)
+        return ""
 
 
 _CHANNEL: Any = [
-    # While there is no connection a call waits for one, up to its timeout, instead of failing at once and being
-    # repeated by the client after pauses that add up to a minute. The check at connecting is to fail at once.
-    (
-        "grpc.service_config",
-        '{"methodConfig": [{"name": [{}], "waitForReady": true}, {"name": [{"service": "grpc.health.v1.Health"}]}]}',
-    ),
-    ("grpc.use_local_subchannel_pool", 1),  # a new connection does not share the pauses of one whose server was away
+    # Without a connection a call waits for one, up to its timeout. By default it fails at once, and the client repeats
+    # it after pauses that add up to a minute.
+    ("grpc.service_config", '{"methodConfig": [{"name": [{}], "waitForReady": true}]}'),
+    ("grpc.use_local_subchannel_pool", 1),  # a new connection must not inherit the back-off of one that failed
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 1_000),  # how long one attempt to connect may take: TLS from afar needs its time
+    ("grpc.min_reconnect_backoff_ms", 1_000),  # the limit of one attempt to connect: TLS to a distant server takes time
     ("grpc.max_reconnect_backoff_ms", 2_000),
 ]

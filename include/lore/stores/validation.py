@@ -1,4 +1,4 @@
-"""What a store refuses before it touches anything."""
+"""Input that a store rejects before it reads or writes anything."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 QUERY_CHARACTERS = 10_000
-"""A longer question is searched by its beginning."""
+"""Longer questions are cut here before a keyword search."""
 
 
 def check_query(vector: Vector | None, alpha: float, dimensions: int) -> None:
-    """Raise StoreError for a query that cannot be answered."""
+    """Raise StoreError for a query vector that is missing, misshapen or not finite."""
     if vector is None and alpha > 0:
         raise StoreError("A search with alpha above 0 needs a vector.")
     if vector is not None and vector.shape != (dimensions,):
-        raise StoreError(f"The query's vector has shape {vector.shape}, the index ({dimensions},).")
+        raise StoreError(f"The query's vector has shape {vector.shape}; the index takes ({dimensions},).")
     if vector is not None and not _finite(vector):
-        raise StoreError("The query's vector is not finite.")
+        raise StoreError("The query's vector has an infinite or NaN component.")
 
 
 def check_entries(entries: Sequence[EmbeddedDocument], dimensions: int) -> None:
-    """Raise StoreError for entries that cannot be stored together, so that nothing of them is written."""
+    """Raise StoreError for the first invalid entry, so that a store writes all entries of a call or none."""
     documents: set[str] = set()
     chunks: set[str] = set()
     for entry in entries:
@@ -41,7 +41,7 @@ def check_entries(entries: Sequence[EmbeddedDocument], dimensions: int) -> None:
                 f"the index takes ({len(entry.chunks)}, {dimensions})."
             )
         if not _finite(vectors):
-            raise StoreError(f"A vector of document {name!r} is not finite.")
+            raise StoreError(f"A vector of document {name!r} has an infinite or NaN component.")
         for chunk in entry.chunks:
             if chunk.id in chunks:
                 raise StoreError(f"Chunk id {chunk.id!r} occurs twice in one write, the second time in {name!r}.")

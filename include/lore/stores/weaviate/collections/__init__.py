@@ -1,0 +1,1 @@
+"""The collections of an index and its versions: schema, layout, catalog, creation."""

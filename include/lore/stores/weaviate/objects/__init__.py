@@ -1,0 +1,1 @@
+"""Objects of Weaviate collections: read, written and deleted in bounded batches."""

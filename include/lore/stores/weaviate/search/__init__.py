@@ -1,0 +1,1 @@
+"""Hybrid search: what is asked of the server, and the passages that it finds."""

@@ -1,0 +1,1 @@
+"""One connection to a Weaviate server, and its errors in words."""
