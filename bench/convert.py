@@ -1,11 +1,10 @@
-"""How long a page of 2 MB takes to become Markdown, and how much memory, for each format.
+"""Time and memory for converting a page of 2 MB to Markdown, for each format.
 
     python -m bench.convert [--megabytes 2] [--format rst]
 
-Prints JSON: for each format, measured in a process of its own, seconds of the processor and of the clock, and megabytes
-of the process before and at the peak. The pages have what documentation has: sections, links, code, tables, lists,
-admonitions. With `airflow` in its name is a page of all files of Airflow's own documentation, one after the other as
-often as it takes; they are left out where there is no shared test data (LORE_TEST_SHARED_DATA).
+Prints JSON: for each format, measured in its own process, processor and clock seconds, and the process's megabytes
+before and at the peak. Pages contain sections, links, code, tables, lists and admonitions. `rst_airflow` repeats
+Airflow's own documentation; it is left out without shared test data (LORE_TEST_SHARED_DATA).
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ scheduler of step {n} then starts the tasks that wait, one after the other, as t
 
 
 def repeated(piece: str, size: int) -> str:
-    """The piece with a running number for {n}, as often as it takes to reach the size."""
+    """Repeat the piece, with a running number for {n}, until it reaches the size in characters."""
     parts: list[str] = []
     length = 0
     while length < size:
@@ -111,7 +110,7 @@ def repeated(piece: str, size: int) -> str:
 
 
 def notebook(size: int) -> str:
-    """Cells of text and of code with outputs, of which some are long and some are pictures."""
+    """Return a notebook of text and code cells, whose outputs are texts and pictures."""
     cells: list[dict[str, object]] = []
     length = 0
     while length < size:
@@ -129,7 +128,7 @@ def notebook(size: int) -> str:
 
 
 def airflow(size: int) -> str:
-    """Airflow's own documentation as one page; each file's substitutions and labels come as often as the file does."""
+    """Return Airflow's own documentation as one page; substitutions and labels repeat with their file."""
     folder = Path(os.environ.get("LORE_TEST_SHARED_DATA") or DEFAULT) / "sources" / "airflow_docs"
     whole = "\n\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.rst")))
     return (whole * (size // len(whole) + 1))[:size] if whole else ""
@@ -146,7 +145,7 @@ PAGES: dict[str, tuple[str, Callable[[int], str]]] = {
 
 
 def main() -> None:
-    """Print the figures of all formats, or of the one that is named."""
+    """Print the figures of all formats, or of the named one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=float, default=2.0)
     parser.add_argument("--format", choices=PAGES)
@@ -160,13 +159,13 @@ def main() -> None:
 
 
 def _alone(name: str, megabytes: float) -> object:
-    """The figures of one format, from a process of its own: a peak cannot be taken back."""
+    """Measure one format in its own process, because a memory peak can't be reset."""
     command = [sys.executable, "-m", "bench.convert", "--format", name, "--megabytes", str(megabytes)]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def measure(name: str, size: int) -> dict[str, float]:
-    """What one conversion in this process takes; a short page goes before it, so that importing does not count."""
+    """Measure one conversion in this process, after a short page so that imports don't count."""
     format_name, make = PAGES[name]
 
     def document(size: int) -> Document:

@@ -109,3 +109,34 @@ def test_a_blob_decoded_by_force_is_refused(name: str) -> None:
 
 def test_clean_leaves_nothing_that_a_store_cannot_hold() -> None:
     assert clean("\ufeffa\r\nb\rc\x00\x07d\ud800") == "a\nb\ncd\ufffd"
+
+
+JAPANESE = "鍵は九十日ごとに交換します。"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (JAPANESE, "iso2022_jp"),
+        (f"# Keys\n\n{JAPANESE} See `lore keys`.\n", "iso2022_jp"),
+        ("키는 구십일마다 교체합니다. 관리자에게 연락하세요.", "iso2022_kr"),
+        ("密钥每九十天更换一次。请联系管理员。", "hz"),
+    ],
+)
+def test_undeclared_seven_bit_text_comes_out_right(text: str, name: str) -> None:
+    assert decode(text.encode(name)) == text
+    page = f"<html><head><title>Keys</title></head><body><p>{text}</p></body></html>"
+    assert decode(page.encode(name)) == page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Set ~{name} to the user.\n" * 5,
+        "\x1b[31mError\x1b[0m: the disk is full.\n" * 5,
+        "The escape \x1b(B alone selects ASCII.\n",
+        "printf '~{%s}' \"$HOME\"; echo ~{a,b}\n",
+    ],
+)
+def test_ascii_with_similar_sequences_stays(text: str) -> None:
+    assert decode(text.encode()) == text

@@ -65,5 +65,5 @@ def test_entities_are_not_expanded_and_files_not_read() -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "plain words"])
 def test_what_is_no_xml_is_refused(text: str) -> None:
-    with pytest.raises(ConversionError, match="not XML"):
+    with pytest.raises(ConversionError, match="isn't valid XML"):
         xml(text)

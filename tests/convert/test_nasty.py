@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from lore.convert import convert, format_of, resolve_includes
-from lore.convert.fences import lines
+from lore.convert.markdown.fences import iter_lines
 from lore.types import Document
 
 SECONDS = 10
@@ -83,7 +83,7 @@ def test_airflows_documentation(shared_data: Path) -> None:
     count = 0
     for place, document in rst_documents(shared_data / "sources" / "airflow_docs"):
         page = convert(document)
-        raw = [line.text for line in lines(page.text) if not line.code and RAW_RST.search(line.text)]
+        raw = [line.text for line in iter_lines(page.text) if not line.code and RAW_RST.search(line.text)]
         assert not raw, (place, raw)
         assert page.title, place
         assert "or more contributor license agreements" not in page.text, place

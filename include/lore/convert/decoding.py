@@ -1,4 +1,4 @@
-"""Bytes to text: byte order mark, then valid UTF-8, then the declared charset, then what the bytes look like."""
+"""Decoding of bytes: byte order mark, then valid UTF-8, then the declared charset, then a guess from the bytes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lore.errors import ConversionError
 __all__ = ["clean", "decode", "refuse_binary"]
 
 SAMPLE = 64 * 1024
-"""How many bytes are looked at where all of them would take too long."""
+"""Bytes examined where examining all of them would take too long."""
 
 MAX_CONTROL_SHARE = 0.08
-"""Control characters in a random or encrypted blob are 11 % of its bytes, in the worst of real pages 6 %."""
+"""A random or encrypted blob has 11 % control characters, the worst real page 6 %."""
 
-FEW = 4
-"""As many control characters say nothing about a short text."""
+MIN_CONTROLS = 4
+"""Up to this many control characters are normal in a short text."""
 
 BOMS = (  # UTF-32 first: its little-endian mark starts with that of UTF-16
     (codecs.BOM_UTF8, "utf-8"),
@@ -53,13 +53,15 @@ SUPERSETS = {
     "tis-620": "cp874",
     "koi8-r": "koi8-u",
 }
-"""What browsers decode instead of a label, after the WHATWG Encoding Standard: pages use the larger set."""
+"""Encodings that browsers use for a declared label (WHATWG Encoding Standard): pages use the larger set."""
 
-# UTF-7 is never honoured, and UTF-16 in an ASCII-readable declaration cannot be true.
-NEVER = frozenset({"utf-7", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"})
+# UTF-7 is unsafe, and a declaration of UTF-16 that is readable as ASCII is false.
+NEVER_DECLARED = frozenset({"utf-7", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"})
 
-SEVEN_BIT = frozenset({"iso2022_jp", "iso2022_kr", "hz"})
-"""Encodings in which any text is also valid ASCII: a declaration is the only sign of them."""
+SEVEN_BIT = frozenset({"hz", "iso2022_kr", "iso2022_jp", *(f"iso2022_jp_{n}" for n in ("1", "2", "2004", "3", "ext"))})
+"""Encodings whose text is also valid ASCII. Only a declaration or their shift sequences reveal them."""
+SHIFTS = re.compile(rb"\x1b\$[()@A-D]|\x1b\([IJ]|~\{[!-w]")
+"""Sequences that begin text beyond ASCII in a 7-bit encoding (RFC 1468, 1557, 1843)."""
 
 DECLARATIONS = (
     re.compile(rb"""\A\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']\s*([\w.:-]+)""", re.IGNORECASE),
@@ -67,74 +69,74 @@ DECLARATIONS = (
     re.compile(rb"""\A(?:[^\n]*\n)?[ \t\f]*#[^\n]{0,100}?coding[:=][ \t]*([\w.-]+)"""),  # PEP 263
 )
 
-SIGNS = "«»¿¡“”„‘’‚–—…•€§°©®™£´·±×½¼¾²³ªº\xa0"
+PUNCTUATION = "«»¿¡“”„‘’‚–—…•€§°©®™£´·±×½¼¾²³ªº\xa0"
 ALPHABETS = {
-    "cp1252": frozenset(SIGNS + "äöüÄÖÜßàâáãåæçèéêëìíîïñòóôõøùúûÀÁÂÃÅÆÇÈÉÊËÍÎÏÑÓÔÕØÚÛœŒ"),
-    "cp1254": frozenset(SIGNS + "çğıöşüÇĞİÖŞÜâîûÂÎÛ"),
+    "cp1252": frozenset(PUNCTUATION + "äöüÄÖÜßàâáãåæçèéêëìíîïñòóôõøùúûÀÁÂÃÅÆÇÈÉÊËÍÎÏÑÓÔÕØÚÛœŒ"),
+    "cp1254": frozenset(PUNCTUATION + "çğıöşüÇĞİÖŞÜâîûÂÎÛ"),
 }
-"""Languages that share most letters with ASCII leave a statistical guess too little to go by; their letters do not."""
+"""Letters of languages so close to ASCII that a statistical guess has too little to go by."""
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 
 def decode(data: bytes) -> str:
-    """The text of a file, without byte order mark. Raises ConversionError when it is not text."""
+    """Return the text of a file without its byte order mark. Raises ConversionError if it isn't text."""
     for mark, name in BOMS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
-    for magic, what in MAGIC.items():
+    for magic, kind in MAGIC.items():
         if data.startswith(magic):
-            raise _binary(what)
-    if wide := _unmarked_wide(data[:SAMPLE]):
+            raise _binary(kind)
+    if wide := _wide_without_mark(data[:SAMPLE]):
         return data.decode(wide, "replace")
-    _refuse_controls(data)
     declared = _declared(data[:4096])
-    if declared in SEVEN_BIT and (text := _try(data, declared)) is not None:
+    if (seven_bit := _seven_bit(data, declared)) and (text := _decode_strictly(data, seven_bit)) is not None:
         return text
-    if (text := _try(data, "utf-8")) is not None:
+    _refuse_controls(data)
+    if (text := _decode_strictly(data, "utf-8")) is not None:
         return text
-    if declared and (text := _try_loosely(data, declared)) is not None:
+    if declared and (text := _decode_nearly(data, declared)) is not None:
         return text
-    if (text := _try_loosely(data, "utf-8")) is not None:
+    if (text := _decode_nearly(data, "utf-8")) is not None:
         return text
     return _guess(data)
 
 
 def refuse_binary(text: str) -> None:
-    """Raise ConversionError when a text is a blob that somebody decoded by force."""
+    """Raise ConversionError if the text is a binary file that was decoded by force."""
     sample = text[:SAMPLE]
     if not sample:
         return
-    for magic, what in MAGIC.items():
+    for magic, kind in MAGIC.items():
         if len(magic) > 3 and sample.encode("latin-1", "ignore").startswith(magic):
-            raise _binary(what)
+            raise _binary(kind)
     strange = len(CONTROLS.findall(sample)) + sample.count("\ufffd") + len(SURROGATES.findall(sample))
-    if strange > max(FEW, MAX_CONTROL_SHARE * len(sample)):
+    if strange > max(MIN_CONTROLS, MAX_CONTROL_SHARE * len(sample)):
         raise _binary("an encrypted or binary file")
 
 
 def clean(text: str) -> str:
-    """The text with line feeds as its only line endings and without characters that no store or screen can hold."""
+    """Return the text with line feeds as line endings and without characters that stores and screens can't hold."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
     return SURROGATES.sub("\ufffd", CONTROLS.sub("", text))
 
 
-def _binary(what: str) -> ConversionError:
+def _binary(kind: str) -> ConversionError:
     return ConversionError(
-        f"The document looks binary: {what}.", remedy="Leave it out of the source, or give it as text."
+        f"The document looks binary: {kind}.", remedy="Leave it out of the source, or provide it as text."
     )
 
 
 def _refuse_controls(data: bytes) -> None:
     sample = data[:SAMPLE]
     controls = len(sample) - len(sample.translate(None, bytes([*range(9), 11, *range(14, 27), *range(28, 32), 127])))
-    if controls > max(FEW, MAX_CONTROL_SHARE * len(sample)):
+    if controls > max(MIN_CONTROLS, MAX_CONTROL_SHARE * len(sample)):
         raise _binary("an encrypted or binary file")
 
 
-def _unmarked_wide(sample: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark: text that is mostly ASCII has its zero bytes in fixed places."""
+def _wide_without_mark(sample: bytes) -> str | None:
+    """Name UTF-16 or UTF-32 text that has no mark: in mostly ASCII text, zero bytes sit in fixed columns."""
     for width, name in ((4, "utf-32"), (2, "utf-16")):
         columns = [sample[offset::width] for offset in range(width)]
         rows = len(columns[-1])
@@ -157,9 +159,24 @@ def _declared(head: bytes) -> str | None:
             except LookupError:
                 name = label
             name = SUPERSETS.get(name, SUPERSETS.get(label, name))
-            if name not in NEVER and _is_text_codec(name):
+            if name not in NEVER_DECLARED and _is_text_codec(name):
                 return name
     return None
+
+
+def _seven_bit(data: bytes, declared: str | None) -> str | None:
+    """Return the declared 7-bit encoding, or the one that Beautiful Soup detects in ASCII data with shifts."""
+    if declared in SEVEN_BIT:
+        return declared
+    if not data.isascii() or not SHIFTS.search(data):
+        return None
+    from bs4 import UnicodeDammit
+
+    text = re.sub(rb"<[^<>]{0,2000}>", b"\n", data[: 16 * SAMPLE])
+    shifted = b"\n".join(line for line in text.splitlines() if SHIFTS.search(line))[:SAMPLE]
+    detected = UnicodeDammit(shifted).original_encoding
+    name = codecs.lookup(detected).name if detected else ""
+    return name if name in SEVEN_BIT else None
 
 
 def _is_text_codec(name: str) -> bool:
@@ -169,24 +186,24 @@ def _is_text_codec(name: str) -> bool:
         return False
 
 
-def _try(data: bytes, name: str) -> str | None:
+def _decode_strictly(data: bytes, name: str) -> str | None:
     try:
         return data.decode(name)
     except (UnicodeDecodeError, LookupError):
         return None
 
 
-def _try_loosely(data: bytes, name: str) -> str | None:
-    """The text when all but a few of the characters beyond ASCII decode: one bad byte must not lose a page."""
+def _decode_nearly(data: bytes, name: str) -> str | None:
+    """Return the text if nearly all non-ASCII characters decode: one bad byte must not lose a page."""
     text = data.decode(name, "replace")
     beyond = len(text) - sum(map(str.isascii, text)) if not text.isascii() else 0
     return text if text.count("\ufffd") <= 0.05 * beyond else None
 
 
 def _guess(data: bytes) -> str:
-    """Text in a Latin alphabet by its letters, any other by what charset-normalizer finds most like a language."""
+    """Decode Latin alphabets by their letters, and others by charset-normalizer's best guess."""
     sample = _lines_beyond_ascii(data)
-    if sum(byte > 127 for byte in sample) < 0.35 * len(sample):  # other scripts have half of their bytes up there
+    if sum(byte > 127 for byte in sample) < 0.35 * len(sample):  # other scripts have half of their bytes there
         for name, letters in ALPHABETS.items():
             if set(re.sub(r"[\x00-\x7f]", "", sample.decode(name, "replace"))) <= letters:
                 return data.decode(name, "replace")
@@ -199,7 +216,7 @@ def _guess(data: bytes) -> str:
 
 
 def _lines_beyond_ascii(data: bytes) -> bytes:
-    """A sample that tells: the lines that hold bytes beyond ASCII, without tags and entities."""
+    """Return a telling sample: the lines with bytes beyond ASCII, without tags and entities."""
     text = re.sub(rb"<[^<>]{0,2000}>|&#?\w{1,10};", b" ", data[: 16 * SAMPLE])
     lines = [line for line in text.splitlines() if not line.isascii()]
     return b"\n".join(lines)[:SAMPLE] or data[:SAMPLE]

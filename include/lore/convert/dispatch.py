@@ -1,4 +1,4 @@
-"""One document through the converter of its format, and every way to fail made one error."""
+"""Choice of the converter for a document, and one error type for every failure."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from lore.types import Document
 __all__ = ["convert_document"]
 
 MAX_SIZE = 32 * 1024 * 1024
-"""Bytes or characters of one document; a page's tree takes about 20 times its size in memory."""
+"""Bytes or characters of one document. A page's tree takes about 20 times its size in memory."""
 
 
 def convert_document(document: Document) -> Document:
-    """See `lore.convert.convert`."""
+    """Convert a document as described at `lore.convert.convert`."""
     try:
         converted = _convert(document)
         title = _title(document, converted)
     except ConversionError as error:
         raise ConversionError(f"{document.id}: {error.message}", remedy=error.remedy) from error
-    except (Exception, RecursionError) as error:  # any library's: one document fails alone
+    except (Exception, RecursionError) as error:  # a library's own error must fail this document only
         raise ConversionError(
             f"{document.id}: converting {document.format} failed with {type(error).__name__}: {str(error)[:200]}",
             remedy="Check the file; if it is sound, report it with the file.",
         ) from error
-    metadata = {**converted.metadata, **document.metadata}  # a text cannot change what its source says
+    metadata = {**converted.metadata, **document.metadata}  # a text can't override what its source says
     return replace(document, text=converted.text, title=title, format="markdown", metadata=metadata, data=None)
 
 
@@ -39,12 +39,12 @@ def _convert(document: Document) -> Converted:
     size = len(document.data) if document.data is not None else len(document.text)
     if size > MAX_SIZE:
         raise ConversionError(
-            f"It is {size / 1e6:.0f} MB, more than the {MAX_SIZE / 1e6:.0f} MB that are converted.",
+            f"The document has {size / 1e6:.0f} MB; the limit is {MAX_SIZE / 1e6:.0f} MB.",
             remedy="Split it, or leave it out of the source.",
         )
     if document.format not in FORMATS:
         raise ConversionError(
-            f"Unknown format {document.format!r}.", remedy=f"Known are: {', '.join(sorted(FORMATS))}."
+            f"Unknown format {document.format!r}.", remedy=f"Known formats: {', '.join(sorted(FORMATS))}."
         )
     if document.format in BINARY_FORMATS:
         return _convert_binary(document)
@@ -57,37 +57,39 @@ def _convert(document: Document) -> Converted:
 def _convert_binary(document: Document) -> Converted:
     if document.data is None:
         raise ConversionError(
-            f"A document in the format {document.format} has bytes, and this one has text.",
-            remedy="Give its `data`, or its format as text.",
+            f"A {document.format} document needs bytes, but this one has text.",
+            remedy="Set its `data`, or give it a text format.",
         )
-    if document.format == "pdf":
-        from lore.convert.pdf import convert_pdf
-
-        converted = convert_pdf(document.data)
-    else:
-        from lore.convert.office import convert_office
-
-        converted = convert_office(document.data, document.format)
+    match document.format:
+        case "pdf":
+            from lore.convert.pdf.document import convert_pdf as converter
+        case "docx":
+            from lore.convert.office.word import convert_docx as converter
+        case "pptx":
+            from lore.convert.office.powerpoint import convert_pptx as converter
+        case _:
+            from lore.convert.office.excel import convert_xlsx as converter
+    converted = converter(document.data)
     return replace(converted, text=clean(converted.text))
 
 
 def _converter(name: str, url: str) -> Callable[[str], Converted]:
-    """The converter of a format; its libraries are imported here, on first use."""
+    """Return the converter of a text format. Its libraries are imported here, on first use."""
     if name.startswith(CODE_PREFIX):
         from lore.convert.text import convert_code
 
         return lambda text: convert_code(text, name.removeprefix(CODE_PREFIX))
     match name:
         case "markdown":
-            from lore.convert.markdown import convert_markdown as converter
+            from lore.convert.markdown.document import convert_markdown as converter
         case "mdx":
-            from lore.convert.markdown import convert_mdx as converter
+            from lore.convert.markdown.document import convert_mdx as converter
         case "html":
-            from lore.convert.html import convert_html
+            from lore.convert.html.page import convert_html
 
             return lambda text: convert_html(text, url)
         case "rst":
-            from lore.convert.rst import convert_rst as converter
+            from lore.convert.rst.document import convert_rst as converter
         case "notebook":
             from lore.convert.notebook import convert_notebook as converter
         case "xml":
@@ -111,7 +113,7 @@ def _path(document: Document) -> str:
 
 
 def _file_names(document: Document) -> set[str]:
-    """All that a title may be without saying more than the file's name: path, name, and both without suffix."""
+    """Return the titles that only repeat the file's name: path and name, each with and without suffix."""
     names: set[str] = set()
     for path in (_path(document), unquote(urlsplit(document.url).path).strip("/")):
         for name in (path, posixpath.basename(path)):

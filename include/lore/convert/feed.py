@@ -1,4 +1,4 @@
-"""RSS (0.9 to 2.0, RDF) and Atom feeds: the feed's title, then every item under a heading of its own."""
+"""Conversion of RSS (0.9 to 2.0, RDF) and Atom feeds: the title, then each item under its own heading."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lore.convert.html import convert_html, fragment_to_markdown
+from lore.convert.html.page import convert_html
+from lore.convert.html.writer import fragment_to_markdown
+from lore.convert.markdown.fences import iter_lines
 from lore.convert.result import Converted
 from lore.convert.text import convert_code
 from lore.errors import ConversionError
@@ -18,12 +20,12 @@ __all__ = ["convert_xml"]
 
 MAX_ITEMS = 2000
 BODIES = ("encoded", "content", "full-text", "description", "summary")
-"""Names of the elements that may hold an item's text, the fuller first."""
+"""Names of the elements that may hold an item's text, the fullest first."""
 ROOTS = frozenset({"rss", "rdf", "feed"})
 
 
 def convert_xml(text: str) -> Converted:
-    """A feed as Markdown; XHTML as a page; any other XML as a block of code."""
+    """Return a feed as Markdown, XHTML as a page, and other XML as a code block."""
     root = _parse(text)
     name = _name(root)
     if name == "html":
@@ -47,7 +49,7 @@ def _parse(text: str) -> _Element:
     )
     root = etree.fromstring(body.encode("utf-8"), parser) if body else None
     if root is None:
-        raise ConversionError("The file is not XML.", remedy="Check the file, or give it another suffix.")
+        raise ConversionError("The file isn't valid XML.", remedy="Check the file, or give it another suffix.")
     return root
 
 
@@ -73,7 +75,7 @@ def _inline(title: str) -> str:
 
 
 def _inner(element: _Element) -> str:
-    """An element's content: text that holds escaped HTML, or elements of XHTML as they are."""
+    """Return an element's content: a text of escaped HTML, or XHTML elements unchanged."""
     from lxml import etree
 
     if len(element) == 0:
@@ -83,14 +85,12 @@ def _inner(element: _Element) -> str:
 
 
 def _demote(markdown: str) -> str:
-    """The headings of an item's text below the item's own."""
-    from lore.convert.fences import lines
-
+    """Lower the headings of an item's text below the item's own."""
     return "\n".join(
         re.sub(r"^(#{1,6})(?= )", lambda match: "#" * min(6, len(match[1]) + 2), line.text)
         if not line.code
         else line.text
-        for line in lines(markdown)
+        for line in iter_lines(markdown)
     )
 
 

@@ -1,4 +1,4 @@
-"""The formats that can be converted, and how a file's name tells its format."""
+"""Convertible formats, and the format that a file name implies."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ _BY_NAME = {
 }
 
 FORMATS = frozenset(_SUFFIXES)
-"""Every format name; source code carries its language: `code:python`."""
+"""Names of all formats. Source code carries its language: `code:python`."""
 
 BINARY_FORMATS = frozenset({"docx", "pptx", "xlsx", "pdf"})
-"""Those that are no text: a document in one of them has `data`."""
+"""Formats that aren't text: a document in one of them has `data`."""
 
 
 def format_of(path: str) -> str | None:
-    """The format that a file's name tells, or None for files that are not text or not known."""
+    """Return the format that a file's name implies, or None for unknown files and files that aren't text."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     if name in _BY_NAME:
         return _BY_NAME[name]

@@ -1,4 +1,4 @@
-"""Jupyter notebooks, any version, also those that their schema refuses: text as it is, code fenced, outputs short."""
+"""Conversion of Jupyter notebooks of any version, valid or not: text unchanged, code fenced, outputs shortened."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lore.convert.fences import fenced
-from lore.convert.markdown import first_heading
+from lore.convert.markdown.fences import fence_code
+from lore.convert.markdown.headings import first_heading
 from lore.convert.result import Converted
 from lore.errors import ConversionError
 
@@ -19,19 +19,20 @@ MAX_OUTPUT_LENGTH = 2000
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\[(?:\d{1,3};)*\d{1,3}m")
 OBJECT = re.compile(r"<[\w.]+(?: [^<>\n]*)? at 0x[0-9a-fA-F]+>")
-"""What Python prints for an object that has no text."""
+"""Python's representation of an object without a text."""
 EMBEDDED_IMAGE = re.compile(
     r"!\[[^\]\n]*\]\((?:attachment:|data:)[^)]*\)|<img\b[^>]*\bsrc=[\"']?(?:data|attachment):[^>]*>"
 )
 
 
 def convert_notebook(text: str) -> Converted:
-    """The cells in order. Raises ConversionError when the file is not a notebook's JSON."""
+    """Return the cells in order as Markdown. Raises ConversionError if the file isn't a notebook's JSON."""
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConversionError(
-            f"The notebook is not valid JSON: {error}.", remedy="Save it again with Jupyter, or leave it out."
+            f"The notebook is not valid JSON: {error}.",
+            remedy="Save it again with Jupyter, or leave it out of the source.",
         ) from error
     cells = _cells(notebook)
     if cells is None:
@@ -42,7 +43,7 @@ def convert_notebook(text: str) -> Converted:
 
 
 def _cells(notebook: Any) -> list[Mapping[str, Any]] | None:
-    """The cells of a notebook: in one list since version 4, in worksheets before."""
+    """Return the cells: in one list since version 4, in worksheets before."""
     if not isinstance(notebook, dict):
         return None
     found = notebook.get("cells")
@@ -65,20 +66,20 @@ def _blocks(cell: Mapping[str, Any], language: str) -> Iterator[str]:
     source = _text(cell.get("source", cell.get("input"))).strip("\n")
     if kind == "code":
         if source.strip():
-            yield fenced(source, _word(cell.get("language")) or language)
+            yield fence_code(source, _word(cell.get("language")) or language)
         for output in _list(cell.get("outputs")):
             if shown := _output(_mapping(output)):
-                yield fenced(shown)
+                yield fence_code(shown)
     elif kind == "heading":
         level = cell.get("level")
         yield f"{'#' * (level if isinstance(level, int) and 1 <= level <= 6 else 1)} {' '.join(source.split())}"
     elif source.strip():
-        # raw cells and those of types that no version knows hold what their author wrote: text
+        # raw cells and cells of unknown types hold text
         yield EMBEDDED_IMAGE.sub("", source)
 
 
 def _output(output: Mapping[str, Any]) -> str:
-    """What a cell printed, as plain text and short; pictures, widgets and HTML have none."""
+    """Return a cell's output as short plain text. Pictures, widgets and HTML have none."""
     kind = output.get("output_type")
     if kind == "stream":
         text = _text(output.get("text"))
@@ -94,7 +95,7 @@ def _output(output: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Notebooks hold a text as a string or as a list of lines."""
+    """Return a text that notebooks hold as a string or as a list of lines."""
     if isinstance(value, str):
         return value
     return "".join(part for part in value if isinstance(part, str)) if isinstance(value, list) else ""

@@ -1,4 +1,4 @@
-"""What a converter gives back."""
+"""The value that every converter returns."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Converted"]
+__all__ = ["ANCHORS", "Converted"]
+
+ANCHORS = "anchors"
+"""Metadata key of a document's anchors: pairs of a heading's words and its anchor, in text order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """Markdown, the title that the text gives itself ("" where it gives none) and the metadata of its front matter.
+    """Markdown, the text's own title ("" if it has none) and the metadata of its front matter.
 
-    `declared_title` is a title from front matter: it is somebody's decision and goes before any other.
+    `declared_title` is the front matter's title. An author chose it, so it beats every other.
     """
 
     text: str

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from lore.convert.fences import lines
-from lore.convert.html import parse, tree_to_markdown
+from lore.convert.html.parsing import parse_html
+from lore.convert.html.writer import tree_to_markdown
+from lore.convert.markdown.fences import iter_lines
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -28,7 +29,7 @@ def to_markdown(body: str, url: str = "", tidy: Callable[[HtmlElement], None] = 
 
     Raises ConversionError when it nests thousands of elements.
     """
-    root = parse(f"<div>{SURROGATES.sub('�', body)}</div>")
+    root = parse_html(f"<div>{SURROGATES.sub('�', body)}</div>")
     for element in list(root.iter(*NO_TEXT)):
         element.drop_tree()
     tidy(root)
@@ -38,7 +39,7 @@ def to_markdown(body: str, url: str = "", tidy: Callable[[HtmlElement], None] = 
 def section(heading: str, text: str) -> str:
     """A post under a heading of the first level, its own headings below that; "" without a text."""
     lowered = (
-        line.text if line.code else HEADING.sub(lambda mark: f"{mark[1]}#"[:6], line.text) for line in lines(text)
+        line.text if line.code else HEADING.sub(lambda mark: f"{mark[1]}#"[:6], line.text) for line in iter_lines(text)
     )
     return "\n".join((f"# {heading}", "", *lowered)) if text.strip() else ""
 

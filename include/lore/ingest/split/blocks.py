@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lore.convert.markdown import plain
+from lore.convert.markdown.headings import plain_text
 
 __all__ = ["LONGEST_NAME", "PARAGRAPH", "Block", "blocks_of", "lines_of"]
 
@@ -71,7 +71,7 @@ def _block_at(
     """The block that starts at a line: its last line, its level, its title, and whether it is cut by lines only."""
     line = text[slice(*lines[index])].rstrip("\r\n")
     if heading := _ATX.match(line):
-        return index, len(heading[1]), plain(heading[2] or "")[:LONGEST_NAME], False
+        return index, len(heading[1]), plain_text(heading[2] or "")[:LONGEST_NAME], False
     if index in fences:
         return fences[index], PARAGRAPH, "", True
     last, table = index, False
@@ -81,7 +81,7 @@ def _block_at(
             break
         if not table and (underline := _SETEXT.match(following)) and line.strip():
             words = " ".join(text[lines[index][0] : lines[last][1]].split())
-            return last + 1, 1 if underline[1][0] == "=" else 2, plain(words)[:LONGEST_NAME], False
+            return last + 1, 1 if underline[1][0] == "=" else 2, plain_text(words)[:LONGEST_NAME], False
         table = table or ("|" in text[slice(*lines[last])] and "|" in following and bool(_TABLE_RULE.match(following)))
         last += 1
     return last, PARAGRAPH, "", table

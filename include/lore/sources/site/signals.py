@@ -76,9 +76,9 @@ def read_signals(answer: WebResponse, format: str) -> tuple[bytes, PageSignals]:
         if format != "html":
             links = markdown_links(decode(data)) if follow and format == "markdown" else []
             return data, PageSignals(answer.address, canonical, indexed=indexed, links=tuple(links[:MAX_LINKS]))
-        from lore.convert.html import parse
+        from lore.convert.html.parsing import parse_html
 
-        root = parse(decode(data))
+        root = parse_html(decode(data))
     except ConversionError:  # conversion will say so, and of which document
         return data, PageSignals(answer.address, canonical, indexed=indexed)
     meta = ",".join(_meta(root, "robots") + _meta(root, USER_AGENT))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lore.convert.fences import fenced
+from lore.convert.markdown.fences import fence_code
 from lore.sources.github.issues.text import ThreadPart, attribution, closed_body, created, login
 from lore.sources.payload import Payload, as_text
 
@@ -55,4 +55,4 @@ def _hunk(comment: Payload) -> str:
     if not lines or comment.get("in_reply_to_id"):
         return ""
     shown = [line for line in lines if not line.startswith("@@")][-HUNK_LINES:]
-    return fenced("\n".join(shown), "diff") + "\n\n" if shown else ""
+    return fence_code("\n".join(shown), "diff") + "\n\n" if shown else ""

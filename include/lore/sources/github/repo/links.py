@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote
 
-from lore.convert.fences import lines
-from lore.convert.includes import outside_literal
+from lore.convert.markdown.fences import iter_lines
+from lore.convert.rst.includes import outside_literal
 
 __all__ = ["RepositoryLinks", "encode_path"]
 
@@ -67,7 +67,7 @@ class RepositoryLinks:
         replace = self._replacer(path, commit)
         return "\n".join(
             line.text if line.code or not _may_link(line.text) else _outside_code(line.text, replace)
-            for line in lines(text)
+            for line in iter_lines(text)
         )
 
     def rst(self, text: str, path: str, commit: str) -> str:
