@@ -10,8 +10,8 @@ from lore.declarations import DiscourseDeclaration
 from lore.errors import SourceError
 from lore.settings import load_settings
 from lore.sources.discourse.source import DiscourseSource
-from lore.sources.http import Secrets
-from lore.sources.retries import RetryPolicy
+from lore.sources.http.json_client import Secrets
+from lore.sources.http.retries import RetryPolicy
 from lore.wiring.sources import make_source
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
@@ -373,7 +373,7 @@ def test_what_fails_for_the_moment_is_asked_for_again(fault, wait):
 def test_a_body_that_comes_too_slowly_is_given_up():
     fault = Fault("/t/1.json", drip=0.02, times=9, body=b" " * 500)
     with DiscourseServer([topic(1)], faults=[fault]) as server:
-        with pytest.raises(SourceError, match="no complete answer") as caught:
+        with pytest.raises(SourceError, match="no complete response") as caught:
             documents(source_of(server, timeout=0.1))
         assert caught.value.retryable
 
@@ -389,7 +389,7 @@ def test_a_list_that_has_no_end_ends():
 @pytest.mark.parametrize("body", [b"[]", b'"text"', b"{}", b'{"topic_list": []}'])
 def test_what_is_no_forum_is_an_error_and_not_an_empty_one(body):
     faults = [Fault("/latest.json", body=body)]
-    with DiscourseServer(faults=faults) as server, pytest.raises(SourceError, match="something else"):
+    with DiscourseServer(faults=faults) as server, pytest.raises(SourceError, match="didn't return a list"):
         documents(source_of(server))
 
 

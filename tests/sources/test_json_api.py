@@ -11,9 +11,9 @@ import pytest
 from lore.declarations import JsonApiDeclaration, load_declaration
 from lore.errors import ConfigurationError, DeclarationError, SourceError
 from lore.settings import load_settings
-from lore.sources.http import Secrets, secrets_for
+from lore.sources.http.json_client import Secrets, secrets_for
+from lore.sources.http.retries import RetryPolicy
 from lore.sources.json_api.source import JsonApiSource
-from lore.sources.retries import RetryPolicy
 from lore.wiring.sources import make_source
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
@@ -485,7 +485,7 @@ def test_what_fails_for_good_says_so_and_can_be_tried_again():
 
 def test_a_body_that_comes_too_slowly_is_given_up():
     slow = ListServer(faults=[Fault(drip=0.02, times=9, body=b" " * 500)])
-    with slow as server, pytest.raises(SourceError, match="no complete answer") as caught:
+    with slow as server, pytest.raises(SourceError, match="no complete response") as caught:
         documents(source_of(server, timeout=0.1))
     assert caught.value.retryable
 
@@ -498,7 +498,7 @@ def test_a_page_larger_than_declared_is_an_error_also_when_it_was_packed():
 
 def test_an_answer_of_unchanged_that_was_not_asked_for_is_no_empty_list():
     lying = ListServer([item(1)], faults=[Fault(status=304, times=9)])
-    with lying as server, pytest.raises(SourceError, match="was not asked") as caught:
+    with lying as server, pytest.raises(SourceError, match="unconditional request") as caught:
         documents(source_of(server))
     assert caught.value.retryable
 

@@ -12,7 +12,7 @@ import pytest
 from lore.declarations import StackOverflowDeclaration
 from lore.errors import ConfigurationError, SourceError
 from lore.settings import load_settings
-from lore.sources.retries import RetryPolicy
+from lore.sources.http.retries import RetryPolicy
 from lore.sources.stackoverflow.api import StackExchangeAccess
 from lore.sources.stackoverflow.dump import StackOverflowDumpSource
 from lore.sources.stackoverflow.source import StackOverflowSource
@@ -354,7 +354,7 @@ def test_a_quota_that_is_used_up_ends_the_run_and_names_the_key():
 def test_more_questions_than_declared_are_refused_with_one_call():
     with StackExchangeServer([question(n) for n in range(1, 50)]) as server:
         for call in (lambda source: list(source.read(None)), lambda source: list(source.list_ids())):
-            with pytest.raises(SourceError, match="means 49 questions") as caught:
+            with pytest.raises(SourceError, match="selects 49 questions") as caught:
                 call(source_of(server, max_questions=48))
             assert "max_questions" in caught.value.remedy
         assert len(server.requests) == 2
@@ -386,7 +386,7 @@ def test_what_fails_for_the_moment_is_asked_for_again(fault):
 def test_a_body_that_comes_too_slowly_is_given_up():
     fault = Fault("withbody", drip=0.02, times=9, body=b" " * 500)
     with StackExchangeServer([question(1)], faults=[fault]) as server:
-        with pytest.raises(SourceError, match=r"no complete answer within 0\.1 seconds") as caught:
+        with pytest.raises(SourceError, match=r"no complete response within 0\.1 seconds") as caught:
             documents(source_of(server, timeout=0.1))
         assert caught.value.retryable
 
@@ -394,7 +394,7 @@ def test_a_body_that_comes_too_slowly_is_given_up():
 @pytest.mark.parametrize("body", [b"[]", b'"text"', b"null", b'{"items": 5}'])
 def test_an_answer_that_is_no_list_is_an_error(body):
     faults = [Fault("withbody", body=body)]
-    with StackExchangeServer(faults=faults) as server, pytest.raises(SourceError, match="something else"):
+    with StackExchangeServer(faults=faults) as server, pytest.raises(SourceError, match="didn't return a list"):
         documents(source_of(server))
 
 
@@ -587,7 +587,7 @@ def test_tags_of_new_dumps(tmp_path):
 def test_what_is_no_dump_is_an_error_and_not_an_empty_site(tmp_path, text):
     path = tmp_path / "Posts.xml"
     path.write_text(text)
-    with pytest.raises(SourceError, match=r"no Posts\.xml"):
+    with pytest.raises(SourceError, match=r"not a Posts\.xml"):
         list(StackOverflowDumpSource(declared(dump=path)).list_ids())
 
 
@@ -597,14 +597,14 @@ def test_a_row_without_end_is_not_taken_into_memory(tmp_path):
         stream.write('<posts><row Id="1" Body="')
         for _ in range(40):
             stream.write("x" * 1_000_000)
-    with pytest.raises(SourceError, match="no end"):
+    with pytest.raises(SourceError, match="is endless"):
         list(StackOverflowDumpSource(declared(dump=path)).list_ids())
 
 
 def test_a_dump_that_is_not_there_is_named(tmp_path):
     source = StackOverflowDumpSource(declared(dump=tmp_path / "Posts.xml"))
     for call in (lambda: list(source.read(None)), lambda: list(source.list_ids())):
-        with pytest.raises(SourceError, match="cannot be read") as caught:
+        with pytest.raises(SourceError, match="can't be read") as caught:
             call()
         assert "dump" in caught.value.remedy
 

@@ -49,7 +49,7 @@ def check_github(settings: Settings, declarations: Sequence[GitHubDeclaration] =
     """Check that GitHub accepts the token or App, and that it may read the declared repositories of one server."""
     from lore.sources.github.api.client import GitHubAccess
     from lore.sources.github.api.probe import probe_github
-    from lore.sources.retries import RetryPolicy
+    from lore.sources.http.retries import RetryPolicy
     from lore.wiring.secrets import secret
     from lore.wiring.sources import make_github_access
 

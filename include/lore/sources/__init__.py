@@ -1,0 +1,1 @@
+"""Sources: a package or file for each kind that a declaration can name."""

@@ -1,4 +1,4 @@
-"""A folder of files: every one in a known format is a document."""
+"""The source `files`: every file of a known format in a folder."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["FilesSource"]
 
 BATCH_FILES = 64
 PAGES = frozenset({".md", ".markdown", ".mdx", ".rst", ".html", ".htm", ".xhtml", ".ipynb"})
-"""Suffixes that the address of a published page does not have."""
+"""Suffixes that addresses of published pages don't have."""
 INDEX_PAGES = frozenset({"index", "readme"})
 
 
 class FilesSource:
-    """Documents named SOURCE:PATH, the path from the folder on, percent-encoded as in a URL.
+    """Documents named SOURCE:PATH; the path is relative to the folder, and percent-encoded.
 
-    Hidden files and folders (`.git`) and folders that are links are left out. There is no cursor: the folder is read
-    as a whole, and what did not change is recognised by its content.
+    Hidden files and folders (`.git`) and linked folders are left out. There is no cursor: each run reads the whole
+    folder, and the sync recognizes unchanged content.
     """
 
     def __init__(self, declaration: FilesDeclaration) -> None:
@@ -39,7 +39,7 @@ class FilesSource:
         self._chosen = PathFilter(declaration.include, declaration.exclude)
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield all files, in batches; one that cannot be read is a failure by name."""
+        """Yield all files, in batches; an unreadable one is a failure by name."""
         paths = self._paths()
         for start in range(0, len(paths), BATCH_FILES):
             documents: list[Document] = []
@@ -53,26 +53,26 @@ class FilesSource:
             yield Batch(tuple(documents), failures=tuple(failures))
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every file that is there, whether or not it can be read."""
+        """Yield the id of every existing file, readable or not."""
         yield from (self._document_id(path) for path in self._paths())
 
     def _paths(self) -> list[PurePosixPath]:
-        """The files that the declaration means, sorted. Raises SourceError rather than give an incomplete list."""
+        """Return the selected files, sorted. Raises SourceError if the list would be incomplete."""
         if not os.path.isdir(self._root):  # noqa: PTH112 - Path.is_dir raises where the folder above is locked
             raise SourceError(
-                f"The folder {self._root} of {self.id} does not exist.",
-                remedy="Correct `path`, which starts at the declaration's own folder, or mount what is missing.",
+                f"The folder {self._root} of {self.id} doesn't exist.",
+                remedy="Correct `path`, which starts at the declaration's own folder, or mount the folder.",
             )
         found = [path for path in self._walk() if self._wanted(path)]
         if not found:
             raise SourceError(
-                f"No file in {self._root} is one that {self.id} could take.",
-                remedy="Check that the folder is the right one and mounted, and `include` and `exclude`.",
+                f"No file in {self._root} matches {self.id}.",
+                remedy="Check that the folder is right and mounted, and check `include` and `exclude`.",
             )
         return sorted(found)
 
     def _walk(self) -> Iterator[PurePosixPath]:
-        """All that is in the folder and is no folder, without hidden ones, however deep."""
+        """Yield everything in the folder at any depth, except folders and hidden names."""
         waiting = [PurePosixPath()]
         while waiting:
             folder = waiting.pop()
@@ -87,7 +87,7 @@ class FilesSource:
                             yield folder / entry.name
             except OSError as error:
                 raise SourceError(
-                    f"A folder of {self.id} cannot be listed: {error}.",
+                    f"A folder of {self.id} can't be listed: {error}.",
                     remedy="Make it readable, or move it elsewhere.",
                 ) from None
 
@@ -96,27 +96,27 @@ class FilesSource:
         return format_of(name) is not None and self._chosen(name) and self._there(path)
 
     def _there(self, path: PurePosixPath) -> bool:
-        """Whether it is a file, or a link to one; what cannot be looked at is there, or it would seem deleted."""
+        """Return True for a file, or a link to one, and in doubt: a missing one would look deleted."""
         try:
             return stat.S_ISREG((self._root / path).stat().st_mode)
         except OSError as error:
             return error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
     def _read(self, path: PurePosixPath) -> Document | str | None:
-        """The document, the reason why it cannot be read, or None when it is gone since it was listed."""
+        """Return the document, the reason of a failure, or None for a file that has disappeared."""
         file, limit = self._root / path, self._declaration.max_bytes
         try:
             if not self._inside(file):
-                return "It is a link that leaves the folder. Exclude it, or put a copy in its place."
+                return "It is a link that leaves the folder. Exclude it, or replace it by a copy."
             with _open(file) as stream:
                 status = os.fstat(stream.fileno())
                 if not stat.S_ISREG(status.st_mode):
-                    return "It was a file when the folder was listed, and is none now."
+                    return "It was a file when the folder was listed, but isn't one any more."
                 data = stream.read(limit + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
-            return f"It cannot be read: {error.strerror or type(error).__name__}."
+            return f"It can't be read: {error.strerror or type(error).__name__}."
         if len(data) > limit:
             return f"It is larger than max_bytes, {limit:,} bytes. Exclude it, or raise the limit."
         return self._document(path, data, _time(status.st_mtime))
@@ -138,7 +138,7 @@ class FilesSource:
         )
 
     def _with_includes(self, path: PurePosixPath, data: bytes) -> str:
-        """RST names other files that are part of its text; "" when it is not UTF-8, which conversion looks into."""
+        """Return RST with the files that it includes; "" if it isn't UTF-8, as conversion detects the charset."""
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -146,18 +146,18 @@ class FilesSource:
         return resolve_includes(text, path.as_posix(), self._read_included)
 
     def _read_included(self, path: str) -> str | None:
-        """A file below the folder, as text; None where there is none."""
+        """Return a file below the folder as text; None if there is none."""
         file = self._root / path
         try:
             if not self._inside(file) or not file.is_file():
                 return None
             with _open(file) as stream:
                 return stream.read(self._declaration.max_bytes).decode("utf-8-sig", "replace")
-        except (OSError, ValueError):  # the name is a text's own, so it may be none
+        except (OSError, ValueError):  # the name comes from a text and may be invalid
             return None
 
     def _inside(self, file: Path) -> bool:
-        """Whether it is in the folder once links are followed; `Path.resolve` raises for a link to itself."""
+        """Return True if the file's target is in the folder; `Path.resolve` raises for a link to itself."""
         return Path(os.path.realpath(file)).is_relative_to(os.path.realpath(self._root))
 
     def _document_id(self, path: PurePosixPath) -> str:
@@ -176,12 +176,12 @@ class FilesSource:
 
 
 def _open(file: Path) -> BinaryIO:
-    """Open without waiting: what was a file a moment ago may be a pipe that nobody writes to."""
+    """Open without blocking: the file may have become a pipe without a writer."""
     return open(file, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0)))
 
 
 def _time(seconds: float) -> datetime | None:
-    """A file's time, or None for one in a year that a calendar does not have."""
+    """Return a file's time; None for a year outside the calendar."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):
@@ -189,5 +189,5 @@ def _time(seconds: float) -> datetime | None:
 
 
 def _encode(path: PurePosixPath) -> str:
-    """The path as in a URL; names that are not UTF-8 keep their bytes."""
+    """Return the path as URLs have it; names that are not UTF-8 keep their bytes."""
     return quote(os.fsencode(path.as_posix()))

@@ -1,4 +1,4 @@
-"""Globs as in .gitignore, for choosing files by their path."""
+"""Globs as in .gitignore, for selecting files by their path."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lore.errors import SourceError
 __all__ = ["PathFilter"]
 
 GLOB_SECONDS = 2.0
-"""Of the processor, for one glob and one path: many stars match a path that someone made for them in endless ways."""
+"""Processor time for one glob and one path: a hostile path can make a glob with many stars match for hours."""
 
 
 class PathFilter:
-    """Says whether a path, with `/` and from the folder on, is chosen: included (no glob: all) and not excluded.
+    """Selects paths, relative and with `/`: those that an `include` glob matches (none: all) and no `exclude` glob.
 
-    Raises SourceError for a glob that takes longer than `seconds` to compare with the path.
+    Raises SourceError for a glob that takes longer than `seconds` to match.
     """
 
     def __init__(self, include: Sequence[str], exclude: Sequence[str], *, seconds: float = GLOB_SECONDS) -> None:
@@ -34,21 +34,21 @@ class PathFilter:
             return expression.fullmatch(path, timeout=self._seconds) is not None
         except TimeoutError:
             raise SourceError(
-                f"The glob {pattern!r} takes too long to be compared with the path {path[:200]!r}.",
-                remedy="Write it with fewer stars, or leave out the folder that the path is in.",
+                f"The glob {pattern!r} takes too long to match the path {path[:200]!r}.",
+                remedy="Write it with fewer stars, or exclude the folder that contains the path.",
             ) from None
 
 
 def _compiled(patterns: Sequence[str]) -> tuple[tuple[str, Any], ...]:
-    """Each glob with its expression; of the package `regex`, which can be stopped."""
+    """Compile globs with the package `regex`, which supports time limits."""
     import regex
 
     return tuple((pattern, regex.compile(_regex(pattern), regex.DOTALL)) for pattern in patterns)
 
 
 def _regex(pattern: str) -> str:
-    """A glob as in .gitignore: `**` spans folders, a pattern without a slash means names at any depth, a leading slash
-    the top folder, and the name of a folder all that is in it.
+    """Translate a glob: `**` spans folders, a name without a slash matches at any depth, a leading slash means the top
+    folder, and a folder's name includes its content.
     """
     plain = pattern.removeprefix("./").rstrip("/")
     anchored = plain.removeprefix("/") if "/" in plain else f"**/{plain}"

@@ -68,8 +68,8 @@ def make_source(declaration: Declaration, settings: Settings) -> Source:
 def _make_api_source(
     declaration: StackOverflowDeclaration | DiscourseDeclaration | JsonApiDeclaration, settings: Settings
 ) -> Source:
-    from lore.sources.http import secrets_for
-    from lore.sources.retries import RetryPolicy
+    from lore.sources.http.json_client import secrets_for
+    from lore.sources.http.retries import RetryPolicy
 
     timeout, retries = settings.calls.timeout_seconds, RetryPolicy(settings.calls.max_retries)
     if isinstance(declaration, DiscourseDeclaration):

@@ -234,7 +234,7 @@ def test_the_first_page_may_lead_into_the_site_but_not_out_of_it():
     with SiteServer({"/docs/": redirect("stable/"), "/docs/stable/": page("Docs")}) as site:
         assert keys(source_of(site, "/docs")) == {"/docs/stable"}
         site.pages["/docs/"] = redirect("https://docs.example.com/")
-        with pytest.raises(SourceError, match="outside of `url`"):
+        with pytest.raises(SourceError, match="outside `url`"):
             documents(source_of(site, "/docs"))
 
 
@@ -519,7 +519,7 @@ def test_a_limit_of_time_or_bytes_stops_and_the_next_run_goes_on():
 
 def test_a_site_without_a_page_is_an_error():
     with SiteServer({"/": page("Home", "", '<meta name="robots" content="none">')}) as site:
-        with pytest.raises(SourceError, match="no page that can be indexed"):
+        with pytest.raises(SourceError, match="no page to index"):
             documents(source_of(site))
         assert declare(site).kind == "site"
 

@@ -185,7 +185,7 @@ def test_robots_txt_is_obeyed():
 def test_robots_txt_that_forbids_everything_is_an_error():
     with SiteServer(small_site()) as site:
         site.pages["/robots.txt"] = text("User-agent: *\nDisallow: /\n")
-        with pytest.raises(SourceError, match="no page that can be indexed"):
+        with pytest.raises(SourceError, match="no page to index"):
             documents(source_of(site))
         assert site.paths() == ["/robots.txt", "/sitemap.xml"]
 
@@ -269,10 +269,10 @@ def test_entities_of_a_sitemap_are_not_expanded():
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"<urlset><url><loc>http://127.0.0.1/a</loc></url><url><lo", "cut off"),
-        (b"<!DOCTYPE html><html><body>We will be back soon.</body></html>", "no sitemap"),
-        (b"We will be back soon.", "no sitemap"),
-        (gzip.compress(b"<urlset></urlset>", mtime=0)[:-5], "cut off"),
+        (b"<urlset><url><loc>http://127.0.0.1/a</loc></url><url><lo", "truncated"),
+        (b"<!DOCTYPE html><html><body>We will be back soon.</body></html>", "not a sitemap"),
+        (b"We will be back soon.", "not a sitemap"),
+        (gzip.compress(b"<urlset></urlset>", mtime=0)[:-5], "truncated"),
         (gzip.compress(b"\0" * 70_000_000, mtime=0), "larger than"),
     ],
 )
@@ -282,7 +282,7 @@ def test_a_list_that_cannot_be_read_whole_is_an_error(body, reason):
         with pytest.raises(SourceError, match=reason):
             documents(source_of(site))
         site.pages |= {"/robots.txt": text(""), "/sitemap.xml": text(body, "application/xml")}
-        if reason == "no sitemap":
+        if reason == "not a sitemap":
             assert len(documents(source_of(site))) == 9  # we guessed its place, and wrongly
 
 

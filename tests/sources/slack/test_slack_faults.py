@@ -88,7 +88,7 @@ def test_a_long_wait_ends_the_run_and_the_next_goes_on(slack, expected):
     with pytest.raises(SourceError, match=r"conversations\.replies .*wait until") as caught:
         list(source_of(slack, channels=["general"]).read(None))
     assert caught.value.retryable
-    assert "goes on from there" in caught.value.remedy
+    assert "continues from there" in caught.value.remedy
     assert read_in_parts(source_of(slack)) == expected
 
 
@@ -210,7 +210,7 @@ def test_a_list_that_does_not_come_to_its_end_is_an_error(slack, call, change):
     slack.answer = lambda method, query: (
         honest(method, {**query, "cursor": ""}) if "AAA" in str(query) else honest(method, query)
     )
-    with pytest.raises(SourceError, match=r"do not come to their end|invalid_cursor"):
+    with pytest.raises(SourceError, match=r"don't end|invalid_cursor"):
         call(source_of(slack, channels=["general"]))
     assert len(slack.requests) < 80
 
@@ -245,7 +245,7 @@ def test_a_list_that_is_out_of_order_is_an_error(slack, call):
 )
 def test_what_is_no_answer_of_slack_is_an_error(slack, call, body):
     slack.faults = [Fault("conversations.history", body=body, times=9)]
-    with pytest.raises(SourceError, match="something else than Slack") as caught:
+    with pytest.raises(SourceError, match="didn't answer like Slack") as caught:
         call(source_of(slack))
     assert "base_url" in caught.value.remedy
 
@@ -314,7 +314,7 @@ def test_a_channel_that_the_app_is_not_in_says_to_invite_it(slack, call):
         call(source_of(slack, channels=["general"]))
     assert "/invite @lore in #general" in caught.value.remedy
     slack.channels[1]["is_member"] = False
-    with pytest.raises(SourceError, match="member of no public channel") as caught:
+    with pytest.raises(SourceError, match="isn't a member of any public channel") as caught:
         call(source_of(slack))
     assert "Invite" in caught.value.remedy
 

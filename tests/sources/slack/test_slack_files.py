@@ -163,7 +163,7 @@ def test_files_that_the_token_may_not_read_name_the_scope(slack, fault):
         slack.faults = [fault]
     else:
         slack.scopes -= {"files:read"}
-    with pytest.raises(SourceError, match="does not give files") as caught:
+    with pytest.raises(SourceError, match="refuses files") as caught:
         posted(slack, file_of(slack))
     assert "files:read" in caught.value.remedy
     assert "include_files" in caught.value.remedy

@@ -1,1 +1,1 @@
-"""A Discourse forum: `source` is the `Source`."""
+"""A Discourse forum."""

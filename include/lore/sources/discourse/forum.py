@@ -1,4 +1,4 @@
-"""The categories, lists and topics of a Discourse forum, as it serves them in JSON."""
+"""The categories, lists and topics of a Discourse forum, from its JSON."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from typing import Any
 from lore.declarations import DiscourseDeclaration
 from lore.errors import SourceError
 from lore.sources.discourse.text import Topic, is_accepted, topic_document, topic_of
-from lore.sources.http import JsonApi
-from lore.sources.payload import Payload, as_mapping, as_mappings
-from lore.sources.post_text import one_line
-from lore.sources.retries import Retry
+from lore.sources.http.json_client import JsonClient
+from lore.sources.http.retries import Retry
+from lore.sources.payload import Payload, as_mapping, as_mappings, one_line
 from lore.types import Document
 
 __all__ = ["Forum", "explain_discourse"]
 
 POSTS_PER_CALL = 20
-"""As many as the forum's own pages ask for."""
+"""The number that the forum's own pages request."""
 MAX_PAGES = 20_000
 MAX_REPEATS = 10
-"""So many pages in a row that bring nothing new are a list without an end."""
+"""Consecutive pages without new topics after which a list counts as endless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +36,16 @@ class Category:
 class Forum:
     """Categories, lists and topics of one forum, during one read."""
 
-    def __init__(self, api: JsonApi, declaration: DiscourseDeclaration) -> None:
+    def __init__(self, api: JsonClient, declaration: DiscourseDeclaration) -> None:
         self._api = api
         self._declaration = declaration
         self._categories = {category.id: category for category in self._load_categories()}
 
     def topics(self) -> dict[int, Topic]:
-        """Every topic that the declaration covers, by id.
+        """Return every selected topic, by id.
 
-        Pages are numbered: a topic that is bumped while they are read comes twice, but one that is deleted moves
-        another from the next page onto one that was read. So lists of more than a page are read twice.
+        Pages are numbered. A topic bumped meanwhile comes twice, but a deleted one moves another onto a page that was
+        read. So lists of more than one page are read twice.
         """
         found: dict[int, Topic] = {}
         for path, allowed in self._lists():
@@ -59,7 +58,7 @@ class Forum:
                             found.setdefault(topic.id, topic)
                     if len(found) > self._declaration.max_topics:
                         raise SourceError(
-                            f"{self._declaration.id} means more than {self._declaration.max_topics:,} topics.",
+                            f"{self._declaration.id} selects more than {self._declaration.max_topics:,} topics.",
                             remedy="Name `categories`, set `solved_only`, or raise `max_topics`.",
                         )
                 if pages == 1:
@@ -67,7 +66,9 @@ class Forum:
         return found
 
     def document(self, topic: Topic) -> Document:
-        """A topic with its posts. Raises HttpError when it is gone, ConversionError when a post cannot be read."""
+        """Return a topic's document. Raises HttpError when it was deleted, ConversionError when a post is
+        unreadable.
+        """
         path = f"/t/{topic.id}"
         payload = as_mapping(self._api.get(f"{path}.json").data)
         stream = as_mapping(payload.get("post_stream"))
@@ -91,7 +92,7 @@ class Forum:
         )
 
     def _solution(self, path: str, payload: Payload, shown: list[Payload]) -> list[Payload]:
-        """The accepted solution, where it stands beyond the posts that were read."""
+        """Return the accepted solution, if it isn't among the posts read."""
         number = as_mapping(payload.get("accepted_answer")).get("post_number")
         if not isinstance(number, int) or any(is_accepted(post) or post.get("post_number") == number for post in shown):
             return []
@@ -106,9 +107,9 @@ class Forum:
         return topic.solved or not self._declaration.solved_only
 
     def _lists(self) -> Iterator[tuple[str, set[int]]]:
-        """The lists to read, each with the categories whose topics are taken from it.
+        """Yield the lists to read, each with the categories whose topics it provides.
 
-        Raises SourceError for a private category where the declaration does not say who may see it.
+        Raises SourceError for a private category without declared audiences.
         """
         if not self._declaration.categories:
             yield "/latest.json", {one.id for one in self._categories.values() if not one.restricted}
@@ -117,7 +118,7 @@ class Forum:
             if category.restricted and "audiences" not in self._declaration.model_fields_set:
                 raise SourceError(
                     f"The category {category.name!r} of {self._declaration.url} is private.",
-                    remedy="Say in `audiences` who may see what comes from it.",
+                    remedy="Set `audiences` to those who may see its topics.",
                 )
             slug = category.slug or f"{category.id}-category"
             yield f"/c/{slug}/{category.id}/l/latest.json", self._with_subcategories(category.id)
@@ -132,13 +133,13 @@ class Forum:
             near = difflib.get_close_matches(str(name), named, n=1)
             private = "Correct `categories`; a private one needs an API key in LORE_API_HEADERS."
             raise SourceError(
-                f"{self._declaration.url} shows no category {name!r}.",
+                f"{self._declaration.url} has no category {name!r} that Lore can see.",
                 remedy=f"Did you mean {near[0]!r}?" if near else private,
             )
         return found
 
     def _with_subcategories(self, category_id: int) -> set[int]:
-        """A category and the public ones below it."""
+        """Return a category and the public ones below it."""
         family = {category_id}
         public = [one for one in self._categories.values() if not one.restricted]
         while more := {one.id for one in public if one.parent in family} - family:
@@ -146,7 +147,7 @@ class Forum:
         return family
 
     def _load_categories(self) -> Iterator[Category]:
-        """All categories; forums with very many give them in pages, the others the same ones for each page."""
+        """Yield all categories; large forums have pages of them, others repeat the same ones."""
         seen: set[int] = set()
         for page in range(1, MAX_PAGES):
             params: dict[str, str | int] = {"include_subcategories": "true", "page": page}
@@ -175,7 +176,7 @@ class Forum:
             topics = data.get("topic_list")
             if not isinstance(topics, dict):
                 raise SourceError(
-                    f"{self._declaration.url}{path} answered something else than a list of topics.",
+                    f"{self._declaration.url}{path} didn't return a list of topics.",
                     remedy="Check that `url` is the address of a Discourse forum.",
                 )
             rows = as_mappings(topics.get("topics"))
@@ -187,12 +188,13 @@ class Forum:
                 break
             seen.update(row.get("id") for row in rows)
         raise SourceError(
-            f"The list {self._declaration.url}{path} runs in a circle or has no end.", remedy="Look at the forum."
+            f"The list {self._declaration.url}{path} runs in a circle or has no end.",
+            remedy="Check that `url` is the address of a Discourse forum.",
         )
 
 
 def explain_discourse(status: int, data: Any) -> Retry | str:
-    """What a refusal of Discourse says: a list of sentences, and how long to wait when too much was asked."""
+    """Explain a refusal of Discourse: a list of sentences, and the wait after too many calls."""
     payload = as_mapping(data)
     errors = payload.get("errors")
     said = "; ".join(one_line(error) for error in errors[:3]) if isinstance(errors, list) else ""

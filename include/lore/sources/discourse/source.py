@@ -1,4 +1,4 @@
-"""Topics of a forum that runs Discourse, through the JSON that it serves beside its pages."""
+"""The source `discourse`: topics of a forum that runs Discourse, from the JSON beside its pages."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from lore.errors import ConversionError
 from lore.sources.cursors import invalid_cursor, selection_digest
 from lore.sources.discourse.forum import Forum, explain_discourse
 from lore.sources.discourse.text import Topic
-from lore.sources.http import HttpError, JsonApi, Secrets
-from lore.sources.retries import RetryPolicy
+from lore.sources.http.client import HttpError
+from lore.sources.http.json_client import JsonClient, Secrets
+from lore.sources.http.retries import RetryPolicy
 from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["DiscourseSource"]
 
 BATCH_TOPICS = 20
 GONE = (404, 410)
-"""What a topic answers that was deleted since it was listed."""
+"""Statuses of a topic deleted since it was listed."""
 FORBIDDEN = 403
-"""What it answers when it was moved to where we may not look; and all of them, when we are no longer welcome."""
+"""Status of a topic moved out of reach; of every topic, once access is withdrawn."""
 DAY = 86_400
 
 
 class DiscourseSource:
-    """One document for each topic. The cursor holds a mark for each topic that was read: those that lists show
-    otherwise are read again, and those that they show no more are deleted.
+    """One document for each topic. The cursor holds a digest of each topic as lists show it.
 
-    What lists do not show, such as an edit, is seen when everything is read again, after `refresh_days`.
+    Topics that lists show differently are read again; those that lists no longer show are deleted. Other changes, such
+    as edits, appear when everything is read again, after `refresh_days`.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class DiscourseSource:
         self._listed: set[int] | None = None
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield, in batches, the topics that are new or changed since the cursor (None: all). Raises SourceError."""
+        """Yield, in batches, the new and changed topics since the cursor (None: all). Raises SourceError."""
         state = self._from_cursor(since) if since else None
         marks, whole = state or ({}, int(self._retries.now()))
         self._listed = None
@@ -56,7 +57,9 @@ class DiscourseSource:
             deleted = tuple(f"{self.id}:{number}" for number in marks if number not in topics)
             marks = {number: mark for number, mark in marks.items() if number in topics}
             fresh = [topic for topic in topics.values() if marks.get(topic.id) != topic.mark]
-            fresh.sort(key=lambda topic: (topic.bumped, topic.id))  # what moves least first: a cut read need not return
+            fresh.sort(
+                key=lambda topic: (topic.bumped, topic.id)
+            )  # the stablest first, so that an interrupted read rarely repeats
             for start in range(0, max(1, len(fresh)), BATCH_TOPICS):
                 batch = self._batch(forum, fresh[start : start + BATCH_TOPICS], topics, marks)
                 cursor = json.dumps({"whole": whole, "marks": marks, "selection": self._selection()})
@@ -64,31 +67,29 @@ class DiscourseSource:
         self._listed = set(topics)
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every topic that the declaration covers: those that a read, just before, went by, or those
-        that are there now.
-        """
+        """Yield the id of every selected topic: from the read just before, else from the current lists."""
         listed, self._listed = self._listed, None
         if listed is None:
             with self._open() as api:
                 listed = set(Forum(api, self._declaration).topics())
         yield from (f"{self.id}:{number}" for number in listed)
 
-    def _open(self) -> JsonApi:
+    def _open(self) -> JsonClient:
         url = self._declaration.url
-        return JsonApi(
+        return JsonClient(
             url,
             secrets=self._secrets,
             timeout=self._timeout,
             retries=self._retries,
             explain=explain_discourse,
             remedies={
-                403: f"If {url} is not open to everybody, set an API key for it in LORE_API_HEADERS.",
+                403: f"If {url} isn't public, set an API key for it in LORE_API_HEADERS.",
                 404: f"Check that {url} is the address of a Discourse forum.",
             },
         )
 
     def _batch(self, forum: Forum, fresh: list[Topic], topics: dict[int, Topic], marks: dict[int, str]) -> Batch:
-        """Read topics; `topics` loses those that are gone, and `marks` gets those that were read."""
+        """Read topics; removes deleted ones from `topics`, and adds the digests of those read to `marks`."""
         documents: list[Document] = []
         failures: list[Failure] = []
         for topic in fresh:
@@ -109,7 +110,7 @@ class DiscourseSource:
         return Batch(tuple(documents), failures=tuple(failures))
 
     def _from_cursor(self, cursor: Cursor) -> tuple[dict[int, str], int] | None:
-        """The marks of the topics that were read, and since when; None when everything is to be read."""
+        """Return the digests of the topics read, and the time of the complete read; None if all is to be read."""
         try:
             stored = json.loads(cursor)
             marks = {int(number): str(mark) for number, mark in stored["marks"].items()}

@@ -1,4 +1,4 @@
-"""From the payloads of Discourse, which may lack anything, to the page of one topic."""
+"""Markdown of one topic, from payloads in which any field may be missing."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from lore.declarations import DiscourseDeclaration
-from lore.sources.payload import Payload
-from lore.sources.post_text import day, facts, from_iso, one_line, section, to_markdown, web_address
+from lore.sources.payload import Payload, day, from_iso, one_line, web_address
+from lore.sources.post_text import facts_line, post_section, to_markdown
 from lore.types import Document
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Topic", "is_accepted", "is_reply", "topic_document", "topic_of"]
 
 REGULAR_POST = 1
-"""Others are notes of moderators, small actions ("closed this topic"), and whispers that only staff sees."""
+"""Other types are moderators' notes, actions ("closed this topic"), and whispers that only staff sees."""
 DIGESTED_FIELDS = (
     "title",
     "bumped_at",
@@ -32,15 +32,15 @@ DIGESTED_FIELDS = (
     "category_id",
     "tags",
 )
-"""What a list says of a topic that its page depends on."""
+"""Fields of a listed topic that its page depends on."""
 
 DECORATIONS = (("div", "meta"), ("a", "anchor"))
-"""The file name and size below a picture, and the empty link before a heading."""
+"""Elements that Discourse adds: the file name and size below a picture, the empty link before a heading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as a list shows it; `mark` changes when something that the list shows has changed."""
+    """A listed topic; `mark` is a digest of what the list shows."""
 
     id: int
     category_id: int | None
@@ -50,7 +50,7 @@ class Topic:
 
 
 def topic_of(row: Payload) -> Topic | None:
-    """A topic of a list, or None for what is none that everybody who may see the category would find there."""
+    """Read a topic of a list; None for one that not everybody with access to its category sees."""
     number = row.get("id")
     if not isinstance(number, int) or isinstance(number, bool) or number <= 0:
         return None
@@ -63,7 +63,7 @@ def topic_of(row: Payload) -> Topic | None:
 
 
 def is_reply(post: Payload) -> bool:
-    """Whether a person wrote it for everybody to read, and it still stands."""
+    """Return True for a post of a person that everybody may read."""
     user = post.get("user_id")
     by_system = isinstance(user, int) and user < 0
     gone = post.get("deleted_at") or post.get("user_deleted") is True or post.get("hidden") is True
@@ -71,25 +71,25 @@ def is_reply(post: Payload) -> bool:
 
 
 def is_accepted(post: Payload) -> bool:
-    """Whether it is the solution of its topic."""
+    """Return True for the solution of its topic."""
     return post.get("accepted_answer") is True
 
 
 def topic_document(
     topic: Payload, posts: Sequence[Payload], left: int, category: str, declaration: DiscourseDeclaration
 ) -> Document:
-    """The page: what is known of the topic, its first post, the accepted solution, then the other replies in order.
+    """Return the page: facts about the topic, its first post, the accepted solution, then the other replies in order.
 
-    `left` is how many posts were not read. Raises ConversionError when a post cannot be read.
+    `left` is the number of posts not read. Raises ConversionError when a post is unreadable.
     """
     slug = one_line(topic.get("slug"))
     url = web_address(f"{declaration.url}/t/{f'{slug}/' if slug else ''}{topic['id']}")
     first, *replies = [post for post in posts if is_reply(post)] or [{}]
-    if first.get("post_number", 1) != 1:  # the opening post itself is gone
+    if first.get("post_number", 1) != 1:  # the opening post was deleted
         first, replies = {}, [first, *replies]
     replies.sort(key=lambda post: not is_accepted(post))
     state = _state(topic, any(map(is_accepted, replies)))
-    known = facts(
+    known = facts_line(
         (
             "Forum topic",
             f"State: {state}",
@@ -104,7 +104,7 @@ def topic_document(
         known,
         _text(first, url),
         *(
-            section(f"{_reply_heading(post)}{_attribution(post)}", _text(post, f"{url}/{post.get('post_number')}"))
+            post_section(f"{_reply_heading(post)}{_attribution(post)}", _text(post, f"{url}/{post.get('post_number')}"))
             for post in replies
         ),
         f"*{left} more posts are not shown here.*" if left else "",
@@ -135,7 +135,7 @@ def _state(topic: Payload, solved: bool) -> str:
 
 
 def _tags(topic: Payload) -> list[str]:
-    """Names, which newer versions put into objects."""
+    """Return the names of tags, which newer versions put into objects."""
     tags = topic.get("tags")
     names = [tag.get("name") if isinstance(tag, dict) else tag for tag in tags] if isinstance(tags, list) else []
     return [name for tag in names if (name := one_line(tag))]
@@ -160,8 +160,8 @@ def _text(post: Payload, url: str) -> str:
 
 
 def _tidy(root: HtmlElement) -> None:
-    """Take out what Discourse draws around pictures and before headings, make emoji their names, and let code be in no
-    language where none was given.
+    """Remove what Discourse adds around pictures and before headings, replace emoji by their names, and remove guessed
+    languages of code.
     """
     for element in list(root.iter("div", "img", "a", "code")):
         classes = (element.get("class") or "").split()

@@ -1,1 +1,1 @@
-"""GitHub: files of a repository (`repo`), issues and pull requests (`issues`), discussions (`discussions`)."""
+"""GitHub: the files of a repository (`repo`), and its issues, pull requests and discussions (`issues`)."""

@@ -1,1 +1,1 @@
-"""Any list that an API gives as JSON: `source` is the `Source`."""
+"""Any list that an API serves as JSON."""

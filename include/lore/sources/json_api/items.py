@@ -1,4 +1,4 @@
-"""From an item of a list to its document, by the templates of the declaration."""
+"""Documents from the items of a list, by the declaration's templates."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from urllib.parse import quote, urljoin
 
 from lore.declarations import Expression, JsonApiDeclaration, Template
 from lore.errors import ConversionError
-from lore.sources.post_text import from_epoch, from_iso, one_line, to_markdown, web_address
+from lore.sources.payload import from_epoch, from_iso, one_line, web_address
+from lore.sources.post_text import to_markdown
 from lore.types import Document, Failure
 
 __all__ = ["ItemReader"]
 
 MAX_ID = 500
 SAFE_ID_CHARACTERS = "/:@+~,;=.-_"
-"""Signs that stand in an id as they are; what else is no letter or digit is percent-encoded."""
+"""Characters that stay in an id; other characters are percent-encoded, except letters and digits."""
 MILLISECONDS = 10**11
-"""A larger number of seconds is in a year after 5000: it counts milliseconds."""
+"""A larger number counts milliseconds: as seconds, it would be after the year 5000."""
 
 
 class ItemReader:
-    """Renders items; what cannot be rendered is a failure that names the template."""
+    """Renders items; one that can't be rendered is a failure that names the template."""
 
     def __init__(self, declaration: JsonApiDeclaration) -> None:
         self._declaration = declaration
@@ -33,14 +34,14 @@ class ItemReader:
         self._updated_at = Expression.parse(declaration.item_updated_at) if declaration.item_updated_at else None
 
     def document(self, item: Any, page: str, number: int) -> Document | Failure:
-        """The document of the item with this number on a page, or why there is none."""
+        """Return the document of the item with this number on a page, or the failure."""
         source = self._declaration.id
         try:
             name = one_line(self._id.render(item))
         except ValueError as error:
             name, reason = "", f"`item_id`: {error}."
         else:
-            reason = f"`item_id` gives {'nothing' if not name else f'more than {MAX_ID} characters'} for it."
+            reason = f"`item_id` gives {'nothing' if not name else f'more than {MAX_ID} characters'} for this item."
         if not name or len(name) > MAX_ID:
             return Failure(f"{source}:{page.partition('?')[0]}#{number}", reason)
         document_id = f"{source}:{quote(name, safe=SAFE_ID_CHARACTERS)}"
@@ -67,7 +68,7 @@ class ItemReader:
         )
 
     def _address(self, item: Any, page: str) -> str:
-        """The address for people. A value inside a template is encoded, one that is the whole address is not."""
+        """Return the address for people. A value inside a template is encoded, one that is the whole address isn't."""
         if self._url is None:
             return ""
         whole = self._url.is_one_value

@@ -1,4 +1,4 @@
-"""The parts of a list, one answer after the other, by the rule that the API has for it."""
+"""The pages of a list, by the paging rule of its API."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import httpx
 
 from lore.declarations import Expression, JsonApiDeclaration
 from lore.errors import SourceError
-from lore.sources.http import HttpError, JsonApi, JsonResponse
+from lore.sources.http.client import HttpError
+from lore.sources.http.json_client import JsonClient, JsonResponse
 
 __all__ = ["ListPage", "Pager"]
 
 CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
-"""Header of an answer → header of the next call for the same page."""
+"""Header of a response → header of the next call for the same page."""
 MISSING_PAGE_STATUSES = (400, 404, 422)
-"""What some APIs answer for the page after the last."""
+"""Statuses that some APIs return after the last page."""
 MAX_ADDRESS = 8_000
 
 KnownPages = Mapping[str, tuple[Mapping[str, str], str]]
-"""Address of a page → the headers to ask with, and where it led."""
+"""Address of a page → its conditional headers, and the next page's address."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """One answer: its items, or `unchanged`; `next` is the address that it led to, "" for the last."""
+    """One page: its items, or `unchanged`; `next` is the next page's address, "" on the last."""
 
     url: str
     items: tuple[Any, ...] = ()
@@ -37,9 +38,9 @@ class ListPage:
 
 
 class Pager:
-    """Walks a list from its first page. Ends with an error where it runs in a circle or past the declared limits."""
+    """Reads a list from its first page. Raises SourceError for a list in a circle or beyond the declared limits."""
 
-    def __init__(self, api: JsonApi, declaration: JsonApiDeclaration) -> None:
+    def __init__(self, api: JsonClient, declaration: JsonApiDeclaration) -> None:
         self._api = api
         self._declaration = declaration
         self._items = Expression.parse(declaration.items)
@@ -47,7 +48,7 @@ class Pager:
         self._parameter = declaration.page_parameter or declaration.paging
 
     def list_pages(self, known: KnownPages) -> Iterator[ListPage]:
-        """The parts in order; a page in `known` is asked for only if it changed. Raises SourceError."""
+        """Yield the pages in order; one in `known` is sent only if it changed. Raises SourceError."""
         url, visited, count = self._first(), set[str](), 0
         before: tuple[Any, ...] = ()
         while url:
@@ -76,7 +77,7 @@ class Pager:
             url = part.next
 
     def _ask(self, url: str, headers: Mapping[str, str], *, first: bool) -> JsonResponse | None:
-        """One answer, or None for the page after the last, which some APIs refuse."""
+        """Return one page, or None after the last page, which some APIs refuse."""
         try:
             answer = self._api.get(url, headers=headers)
         except HttpError as error:
@@ -85,15 +86,15 @@ class Pager:
                 return None
             raise
         if answer.unchanged and not headers:
-            raise SourceError(f"{_name(url)} says that nothing changed, and was not asked that.", retryable=True)
+            raise SourceError(f"{_name(url)} says unchanged (304) to an unconditional request.", retryable=True)
         return answer
 
     def _list_page(self, url: str, answer: JsonResponse) -> ListPage:
         found = self._value(self._items, answer.data, url)
         if not isinstance(found, list):
             raise SourceError(
-                f"`items` finds no list in what {_name(url)} answers, but {type(found).__name__}.",
-                remedy="Correct `items`, a JMESPath from the top of the answer.",
+                f"`items` finds no list in the response of {_name(url)}, but {type(found).__name__}.",
+                remedy="Correct `items`, a JMESPath from the top of the response.",
             )
         validators = {
             CONDITIONAL_HEADERS[name]: answer.headers[name] for name in CONDITIONAL_HEADERS if answer.headers.get(name)
@@ -111,7 +112,7 @@ class Pager:
         return str(url)
 
     def _following(self, url: str, answer: JsonResponse, count: int) -> str:
-        """Where the next part is, "" after the last."""
+        """Return the next page's address, "" after the last."""
         here = httpx.URL(url)
         match self._declaration.paging:
             case "page" | "offset" if count:
@@ -125,8 +126,8 @@ class Pager:
                     return ""
                 if not isinstance(value, str | int):
                     raise SourceError(
-                        f"`next` finds no text in what {_name(url)} answers, but {type(value).__name__}.",
-                        remedy="Correct `next`, a JMESPath from the top of the answer.",
+                        f"`next` finds no text in the response of {_name(url)}, but {type(value).__name__}.",
+                        remedy="Correct `next`, a JMESPath from the top of the response.",
                     )
                 if self._declaration.paging == "next":
                     return _join(answer.url, str(value))
@@ -134,7 +135,10 @@ class Pager:
         return ""
 
     def _repeats(self, part: ListPage, before: tuple[Any, ...], number: int) -> bool:
-        """Whether a numbered page is the one before it again: so some APIs end. One that ignores the number, too."""
+        """Return True if a numbered page repeats the one before, which is how some APIs end.
+
+        Raises SourceError for an API that ignores the number.
+        """
         if self._declaration.paging not in ("page", "offset") or not part.items or part.items != before:
             return False
         if number == 2:
@@ -149,7 +153,7 @@ class Pager:
             return expression.value(data)
         except ValueError as error:
             raise SourceError(
-                f"What {_name(url)} answers does not fit: {error}.", remedy="Correct `items` or `next`."
+                f"The response of {_name(url)} doesn't fit: {error}.", remedy="Correct `items` or `next`."
             ) from None
 
     def _too_long(self, limit: str) -> SourceError:
@@ -160,7 +164,7 @@ class Pager:
 
 
 def _name(url: str) -> str:
-    """The address as errors show it: without query."""
+    """Return the address for errors, without query."""
     return url.partition("?")[0]
 
 
@@ -168,4 +172,4 @@ def _join(url: str, reference: str) -> str:
     try:
         return urljoin(url, reference)
     except ValueError:
-        raise SourceError(f"{_name(url)} leads to an address that is none.", remedy="Correct `next`.") from None
+        raise SourceError(f"{_name(url)} leads to an invalid address.", remedy="Correct `next`.") from None

@@ -1,4 +1,4 @@
-"""Any list of items that a server gives in JSON: a registry of modules, a catalogue of services, an incident log."""
+"""The source `json_api`: any list of items in JSON, such as modules, services or incidents."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from typing import Any
 
 from lore.declarations import JsonApiDeclaration
 from lore.sources.cursors import NON_SELECTING_KEYS, invalid_cursor, selection_digest
-from lore.sources.http import JsonApi, Secrets
+from lore.sources.http.json_client import JsonClient, Secrets
+from lore.sources.http.retries import RetryPolicy
 from lore.sources.json_api.items import ItemReader
 from lore.sources.json_api.paging import ListPage, Pager
-from lore.sources.retries import RetryPolicy
 from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["JsonApiSource"]
 
 CURSORS_PER_READ = 50
-"""About so many times in a read the cursor is written: it holds all pages, so its cost grows with their number."""
+"""Approximate number of cursors in a read; each cursor holds all pages, so its cost grows with their number."""
 
 REMEDIES = {
-    401: "If it asks for a token, set it as a header for this server in LORE_API_HEADERS.",
-    403: "If it asks for a token, set it as a header for this server in LORE_API_HEADERS.",
+    401: "If it requires a token, set it as a header for this server in LORE_API_HEADERS.",
+    403: "If it requires a token, set it as a header for this server in LORE_API_HEADERS.",
     404: "Check `url`.",
 }
 
 
 class JsonApiSource:
-    """One document for each item. The cursor holds, for each page, what tells whether it changed and the ids on it: a
-    page that the server calls unchanged (ETag, Last-Modified) is not sent again, and one that is the same as before
-    gives nothing. An id that is on no page any more is deleted.
+    """One document for each item. The cursor holds validators, a hash and the ids for each page.
+
+    A page that the server calls unchanged (ETag, Last-Modified) isn't sent again, and one with the same hash yields
+    nothing. An id on no page is deleted.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class JsonApiSource:
         self._items = ItemReader(declaration)
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield the items of pages that changed since the cursor (None: all), and at the end what is gone.
+        """Yield the items of pages that changed since the cursor (None: all), and at the end deletions.
 
         Raises SourceError.
         """
@@ -68,12 +69,12 @@ class JsonApiSource:
                 often = len(pages) % max(1, (len(pages) + len(before)) // CURSORS_PER_READ) == 0
                 yield replace(batch, cursor=self._to_cursor(start.after(pages))) if often else batch
             gone = start.ids - set(seen)
-            if gone and len(pages) > 1:  # pages may have shifted while they were read: look again before it is deleted
+            if gone and len(pages) > 1:  # pages may have shifted meanwhile: look again before deleting
                 gone -= {one for part in self._list_pages(api, {}) for one in self._ids(part)}
         yield Batch((), self._to_cursor(_ListState(tuple(pages))), tuple(sorted(gone)))
 
-    def _open(self) -> JsonApi:
-        return JsonApi(
+    def _open(self) -> JsonClient:
+        return JsonClient(
             self._declaration.url,
             secrets=self._secrets,
             timeout=self._timeout,
@@ -82,13 +83,14 @@ class JsonApiSource:
             remedies=REMEDIES,
         )
 
-    def _list_pages(self, api: JsonApi, before: Mapping[str, _SeenPage]) -> Iterator[ListPage]:
+    def _list_pages(self, api: JsonClient, before: Mapping[str, _SeenPage]) -> Iterator[ListPage]:
         validators = {url: (page.validators, page.next) for url, page in before.items()}
         return Pager(api, self._declaration).list_pages(validators)
 
     def _read_page(self, part: ListPage, known: _SeenPage | None, seen: dict[str, str]) -> tuple[_SeenPage, Batch]:
-        """A page's record, and its documents unless it is as it was. `seen` maps ids to a hash of their items, "" for
-        those of pages that were not sent.
+        """Return a page's record, and its documents if it changed.
+
+        `seen` maps ids to a hash of their items, "" for those of unchanged pages.
         """
         digest = _digest(part.items)
         documents: list[Document] = []
@@ -99,7 +101,7 @@ class JsonApiSource:
             name = found.id if isinstance(found, Document) else found.document_id
             mark = _digest(item)
             if seen.get(name, "") not in ("", mark):
-                reason = "Another item has the same id: `item_id` does not tell them apart."
+                reason = "Another item has the same id: `item_id` doesn't distinguish them."
                 failures.append(Failure(f"{name}#{number}", reason))
                 continue
             ids.append(name)
@@ -125,7 +127,7 @@ class JsonApiSource:
         return json.dumps({**asdict(known), "selection": self._selection()})
 
     def _from_cursor(self, cursor: Cursor) -> _ListState:
-        """The pages of the last read; none when the declaration was another one then."""
+        """Return the pages of the last read; none if it belongs to another selection."""
         try:
             stored = json.loads(cursor)
             pages = tuple(replace(_SeenPage(**page), ids=tuple(page["ids"])) for page in stored["pages"])
@@ -141,7 +143,7 @@ class JsonApiSource:
 
 @dataclass(frozen=True, slots=True)
 class _SeenPage:
-    """What is remembered of a page: a hash of its items, their ids, where it led, and what to ask with next time."""
+    """A page in the cursor: a hash of its items, their ids, the next page's address, and the conditional headers."""
 
     url: str
     digest: str
@@ -152,9 +154,7 @@ class _SeenPage:
 
 @dataclass(frozen=True, slots=True)
 class _ListState:
-    """What is known of a list. `missing` are ids that were on pages which were read again since, and not on these: they
-    may have moved to pages that were not.
-    """
+    """The state of a list. `missing` are ids that disappeared from pages read again, and may be on other pages."""
 
     pages: tuple[_SeenPage, ...] = ()
     missing: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ class _ListState:
         return {one for page in self.pages for one in page.ids}.union(self.missing)
 
     def after(self, read: Sequence[_SeenPage]) -> _ListState:
-        """What is known once these pages were read, which are the first of the list."""
+        """Return the state once these pages, the first of the list, were read."""
         urls = {page.url for page in read}
         pages = (*read, *(page for page in self.pages if page.url not in urls))
         return _ListState(pages, tuple(sorted(self.ids.difference(one for page in pages for one in page.ids))))

@@ -1,1 +1,1 @@
-"""A web site, read by its sitemap or by its links: `source` is the `Source`."""
+"""A web site, read by its sitemap or by its links."""

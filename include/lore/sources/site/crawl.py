@@ -1,4 +1,4 @@
-"""One round through a site: each page is asked for once, and is then a document, another one's alias, or nothing."""
+"""One round through a site, which requests each page once: a page becomes a document, an alias, or nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hashlib import sha256
 
 from lore.declarations import SiteDeclaration
 from lore.errors import SourceError
-from lore.sources.retries import UnreachableError
+from lore.sources.http.retries import UnreachableError, http_date
 from lore.sources.site.fetch import Fetcher, WebResponse
 from lore.sources.site.frontier import Frontier
 from lore.sources.site.records import PageRecord, PageRecords, PageState
-from lore.sources.site.request import PageRequester, date_of, validator_of
+from lore.sources.site.request import PageRequester, validator_of
 from lore.sources.site.signals import PageSignals, format_of_answer, read_signals
 from lore.sources.site.sitemap import listed_pages
 from lore.sources.site.twins import page_address
@@ -26,15 +26,17 @@ __all__ = ["Crawl"]
 BATCH_PAGES = 50
 BATCH_BYTES = 16_000_000
 CURSORS_PER_ROUND = 50
-"""About so many times in a round the cursor is written: it holds all pages, so its cost grows with their number."""
+"""Approximate number of cursors in a round; each cursor holds all pages, so its cost grows with their number."""
 MAX_FAILURES_IN_A_ROW = 3
-"""So many pages in a row that cannot be had are the server's trouble, not the pages'."""
+"""Consecutive unreachable pages after which the server counts as down."""
 MAX_CLOCK_SKEW = timedelta(days=1)
-"""A page that changed later than this from now did not: its server's clock is wrong."""
+"""Largest plausible distance of a modification time from now; beyond it the server's clock is wrong."""
 
 
 class Crawl:
-    """`pages` is what is known at the start, and is kept up to date; `selection` names what the declaration chose."""
+    """Crawls a site. `pages` holds the known pages and is updated; `selection` identifies the declaration's
+    selection.
+    """
 
     def __init__(
         self, declaration: SiteDeclaration, scope: Scope, fetcher: Fetcher, pages: PageRecords, selection: str
@@ -42,7 +44,7 @@ class Crawl:
         self._declaration = declaration
         self._scope = scope
         self._fetcher = fetcher
-        self._asker = PageRequester(declaration, scope, fetcher)
+        self._requester = PageRequester(declaration, scope, fetcher)
         self._pages = pages
         self._frontier = Frontier(pages, scope, 2 * declaration.max_pages + 1)
         self._selection = selection
@@ -60,13 +62,14 @@ class Crawl:
         self._over_limit_id = ""
 
     def ids(self) -> list[str]:
-        """The id of every page that exists, once the round is over; also of those that could not be read."""
+        """Return the id of every existing page, also of unreadable ones, once the round is over."""
         found = [self._id(key) for key in self._pages.documents()]
         return [*found, self._over_limit_id] if self._over_limit_id else found
 
     def run(self) -> Iterator[Batch]:
-        """Yield what is new or changed, with cursors to go on from. Raises SourceError when the round cannot end; where
-        that passes by itself, all that was read comes before it.
+        """Yield new and changed pages, with cursors to continue from.
+
+        Raises SourceError when the round can't finish; if that is temporary, it first yields everything read so far.
         """
         try:
             yield from self._round()
@@ -80,14 +83,14 @@ class Crawl:
         yield from self._work()
         while orphans := self._pages.orphans():
             for key in orphans:
-                if self._pages.is_orphan(key):  # another one that was read anew may stand for it now
+                if self._pages.is_orphan(key):  # a page that was read in between may now contain it
                     self._visit(key, standalone=True)
             yield from self._work()
         self._pages.finish()
         if not self.ids():
             raise SourceError(
-                f"{self._declaration.url} has no page that can be indexed.",
-                remedy="Look at its robots.txt, at `include` and `exclude`, and whether its pages say noindex.",
+                f"{self._declaration.url} has no page to index.",
+                remedy="Check its robots.txt, `include` and `exclude`, and whether its pages say noindex.",
             )
         yield self._batch(self._cursor())
 
@@ -121,7 +124,7 @@ class Crawl:
         self._over_limit_id = self._id(self._frontier.first())
         reason = (
             f"`max_pages` of {self._declaration.max_pages:,} is reached, and {len(self._frontier):,} more addresses "
-            "wait. Raise it, or leave pages out with `exclude`."
+            "are waiting. Raise it, or leave pages out with `exclude`."
         )
         self._failures.append(Failure(self._over_limit_id, reason))
 
@@ -138,14 +141,16 @@ class Crawl:
         return f"{self._declaration.id}:{key}"
 
     def _visit(self, key: str, *, standalone: bool = False) -> None:
-        """Ask for a page. `alone`: the page must stand for itself, whatever it says of other addresses."""
+        """Request a page. With `standalone`, the page becomes a document even if it names another address as
+        canonical.
+        """
         entry = self._pages.entries[key]
         if not self._fetcher.allows(entry.address):
             self._set(key, entry, PageState.SKIPPED)
             return
         self._visits += 1
         try:
-            entry, answer = self._asker.ask(key, entry, conditional=not standalone)
+            entry, answer = self._requester.request(key, entry, conditional=not standalone)
         except UnreachableError as error:
             self._record_failure(key, entry, error.message, error)
             return
@@ -180,7 +185,7 @@ class Crawl:
         self._record_failure(key, entry, error.message, error)
 
     def _read_body(self, key: str, entry: PageRecord, answer: WebResponse, standalone: bool) -> None:
-        """Decide what a page is that was sent."""
+        """Classify a page that the server delivered."""
         format = "markdown" if entry.twin else format_of_answer(answer)
         digest = base64.b64encode(sha256(answer.body).digest()[:9]).decode("ascii")
         entry = replace(entry, validator=validator_of(answer), digest=digest)
@@ -217,8 +222,10 @@ class Crawl:
         return address is None or self._scope.key(address) != key
 
     def _has_other_canonical(self, key: str, page: PageSignals) -> bool:
-        """Whether the canonical address is that of another page of the site. One outside of what is read says nothing
-        to us; and the first page, which badly set up sites name on every page, is no other page's content.
+        """Return True if the canonical address belongs to another page of the site.
+
+        An address outside the selection is ignored, and so is the first page, which misconfigured sites name on every
+        page.
         """
         address = self._scope.address(page.canonical or "", page.base)
         return address is not None and self._scope.key(address) != key and not self._scope.is_start(address)
@@ -234,7 +241,7 @@ class Crawl:
         url = self._scope.normal(page.canonical, page.base) if page.canonical else None
         if url is None or self._scope.key(url) != key:
             url = self._scope.normal(entry.address, entry.address) or entry.address
-        changed = self._changed.get(key) or date_of(answer.headers.get("last-modified"))
+        changed = self._changed.get(key) or http_date(answer.headers.get("last-modified"))
         if changed and changed > datetime.fromtimestamp(self._fetcher.now(), UTC) + MAX_CLOCK_SKEW:
             changed = None
         return Document(
@@ -254,12 +261,12 @@ class Crawl:
         self._waiting += 1
 
     def _record_target(self, key: str, entry: PageRecord, state: PageState, reference: str, base: str) -> None:
-        """Note that a page leads to another one, which is then asked for; to one outside leads to nothing."""
+        """Record that a page leads to another one, and queue that; a target outside the site leads nowhere."""
         address = self._scope.address(reference, base)
         if address is None:
             if self._follows_links and entry.depth == 0 and self._scope.is_start(entry.address):
                 raise SourceError(
-                    f"{entry.address} leads to {reference[:200]!r}, which is outside of `url`.",
+                    f"{entry.address} leads to {reference[:200]!r}, which is outside `url`.",
                     remedy="Declare that address, if it is the site's.",
                 )
             self._set(key, entry, PageState.SKIPPED)
@@ -272,19 +279,19 @@ class Crawl:
         self._failed_in_a_row = 0
 
     def _record_failure(self, key: str, entry: PageRecord, reason: str, error: SourceError | None = None) -> None:
-        """Note that a page cannot be had, which is not to say that it is gone; `error` is raised when none can."""
+        """Record that a page is unreachable, not deleted. Raises `error` if no page is reachable."""
         self._failed_in_a_row += 1 if error else 0
         if error and (not self._answered or self._failed_in_a_row >= MAX_FAILURES_IN_A_ROW):
             raise error
-        told = reason if reason.startswith(entry.address) else f"{entry.address}: {reason}"
-        self._failures.append(Failure(self._id(key), told))
+        message = reason if reason.startswith(entry.address) else f"{entry.address}: {reason}"
+        self._failures.append(Failure(self._id(key), message))
         self._set(key, replace(entry, validator="", digest=""), PageState.FAILED)
 
     def _refused(self, key: str, entry: PageRecord, status: int) -> None:
-        """A page that was a document, or that the site lists, is missed; one behind a login that a link led to, not."""
+        """Record a refusal: a failure for a former document or listed page, none for a linked page behind a login."""
         error = SourceError(
             f"{entry.address} answered HTTP {status}.",
-            remedy="The site must let us read its pages without signing in.",
+            remedy="The site's pages must be readable without signing in.",
             retryable=self._answered,
         )
         if not self._answered and self._scope.is_start(entry.address):

@@ -1,12 +1,12 @@
-"""Asking a website politely: robots.txt, pauses for each server, repeats, and limits on time and size."""
+"""Polite HTTP for websites: robots.txt, pauses for each server, retries, and limits on time and size."""
 
 from __future__ import annotations
 
 import re
 import time
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
@@ -15,9 +15,9 @@ import httpx
 
 from lore.declarations import SiteDeclaration
 from lore.errors import SourceError
-from lore.sources.retries import TRANSIENT, Retry, RetryPolicy, UnreachableError, retry_after
+from lore.sources.http.inflate import TooLargeError, inflate, limited
+from lore.sources.http.retries import TRANSIENT, Retry, RetryPolicy, UnreachableError, retry_after
 from lore.sources.site.guard import GuardedBackend, resolve
-from lore.sources.site.inflate import Inflater, TooLargeError
 from lore.sources.site.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from lore.sources.site.robots import USER_AGENT, Robots
 
@@ -26,8 +26,8 @@ __all__ = ["Fetcher", "WebResponse"]
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 5
 MAX_DRAINED = 64 * 1024
-"""How much is read of what is no page, only to have the connection for the next call."""
-PAUSE_WITHOUT_HEADER = 30.0
+"""Bytes to read of an unwanted body, only to keep the connection for the next call."""
+DEFAULT_PAUSE = 30.0
 HEADERS = {
     "User-Agent": USER_AGENT,
     "Accept": "text/html, application/xhtml+xml, text/markdown, application/pdf;q=0.9, text/plain;q=0.8, */*;q=0.1",
@@ -37,9 +37,9 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class WebResponse:
-    """What a server said. `body` is there for status 200 and a wanted type; `headers` have names in lower case.
+    """A server's response. `body` is filled for status 200 and a wanted type; names in `headers` are lower case.
 
-    `problem` says why the page, and this page alone, cannot be had.
+    `problem` explains a failure that concerns this page alone.
     """
 
     address: str
@@ -50,7 +50,7 @@ class WebResponse:
 
     @property
     def location(self) -> str | None:
-        """Where the server sends us, as it says it."""
+        """The target of a redirect as the server writes it, None for other responses."""
         return self.headers.get("location") if self.status in REDIRECTS else None
 
     @property
@@ -60,9 +60,9 @@ class WebResponse:
 
 
 class Fetcher:
-    """GET from websites, one call at a time. `timeout` limits a call from start to last byte, in seconds.
+    """GET calls to websites, one at a time. `timeout` limits a call from start to last byte, in seconds.
 
-    `sleep`, `now` (seconds since the epoch), `clock` (seconds that only grow) and `resolve` are there for tests.
+    Tests replace `sleep`, `now` (seconds since the epoch), `clock` (monotonic seconds) and `resolve`.
     """
 
     def __init__(
@@ -99,8 +99,9 @@ class Fetcher:
         self._pool.close()
 
     def robots(self, address: str) -> Robots:
-        """The robots.txt of the address's server, asked for once. Raises SourceError when it cannot be had: then the
-        server counts as closed to us (RFC 9309, 2.3.1.4).
+        """Return the robots.txt of the address's server, requested once.
+
+        Raises SourceError when it is unreachable: then the server counts as closed to crawlers (RFC 9309, 2.3.1.4).
         """
         parts = urlsplit(address)
         origin = f"{parts.scheme}://{parts.netloc}"
@@ -110,11 +111,11 @@ class Fetcher:
         return self._robots[origin]
 
     def allows(self, address: str) -> bool:
-        """Whether robots.txt allows us to ask for the address."""
+        """Return True if robots.txt allows the address."""
         return self.robots(address).allows(address)
 
     def follow(self, address: str, *, limit: int, cut: bool = False) -> WebResponse:
-        """Like `get`, to where redirects lead; for files that are no pages."""
+        """Request a file that is no page, and follow redirects; otherwise like `get`."""
         for _ in range(MAX_REDIRECTS + 1):
             answer = self.get(address, limit=limit, cut=cut)
             if answer.location is None:
@@ -137,18 +138,18 @@ class Fetcher:
         cut: bool = False,
         wanted: Callable[[WebResponse], bool] = lambda _: True,
     ) -> WebResponse:
-        """One address, without following redirects. A body over `limit` bytes is a problem, or cut off there.
+        """Request one address without following redirects. A body over `limit` bytes is a problem, or is cut there.
 
-        The body is not read where `wanted`, which sees the answer without it, says no. Raises UnreachableError when
-        the repeats are used up, and SourceError, retryable, when the server or the declaration ends the run.
+        The body is read only if `wanted` accepts the response without it. Raises UnreachableError when all retries
+        failed, and a retryable SourceError when the server or the declaration ends the run.
         """
         last = WebResponse(address, 0)
 
-        def once() -> WebResponse | Retry:
+        def attempt() -> WebResponse | Retry:
             nonlocal last
             self._pace(address)
             try:
-                outcome = self._once(address, headers or {}, limit, cut, wanted)
+                outcome = self._request(address, headers or {}, limit, cut, wanted)
             finally:
                 self._last_call[urlsplit(address).netloc] = self._clock()
             if not isinstance(outcome, WebResponse) or outcome.status not in TRANSIENT:
@@ -156,11 +157,11 @@ class Fetcher:
             last = outcome
             wait = retry_after(outcome.headers.get("retry-after"), self.now())
             if wait is None and outcome.status == 429:
-                wait = PAUSE_WITHOUT_HEADER
+                wait = DEFAULT_PAUSE
             return Retry(f"HTTP {outcome.status}", wait)
 
         try:
-            return self._retries.call(_display_address(address), once)
+            return self._retries.call(_display_address(address), attempt)
         except UnreachableError as error:
             if last.status == 429:  # it is the run that is too much, not the page
                 raise SourceError(error.message, remedy="Raise `delay_seconds`.", retryable=True) from None
@@ -172,7 +173,7 @@ class Fetcher:
         return max(self._declaration.delay_seconds, robots.delay if robots else 0.0)
 
     def _pace(self, address: str) -> None:
-        """Wait for our turn at the server; end the run where its limits are reached."""
+        """Wait for the server's delay. Raises SourceError when a limit of the run is reached."""
         now, host = self._clock(), urlsplit(address).netloc
         wait = max(0.0, self._last_call[host] + self._delay(address) - now) if host in self._last_call else 0.0
         spent = now - self._started
@@ -182,14 +183,14 @@ class Fetcher:
         ):
             if used > allowed:
                 raise SourceError(
-                    f"{self._declaration.url} is not read to its end: `{name}` of {allowed:g} is reached.",
-                    remedy="The next sync goes on from there; raise the limit to read more at once.",
+                    f"{self._declaration.url} isn't read completely: `{name}` of {allowed:g} is reached.",
+                    remedy="The next sync continues from there; raise the limit to read more at once.",
                     retryable=True,
                 )
         if wait > 0:
             self._sleep(wait)
 
-    def _once(
+    def _request(
         self,
         address: str,
         headers: Mapping[str, str],
@@ -208,29 +209,30 @@ class Fetcher:
                     return answer
                 return self._read(response, answer, limit, cut) if wanted(answer) else answer
         except httpcore.TimeoutException:
-            return Retry(f"no complete answer within {self._timeout:g} seconds")
+            return Retry(f"no complete response within {self._timeout:g} seconds")
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             return Retry(f"{type(error).__name__}: {error}".rstrip(". "))
 
     def _read(self, response: httpcore.Response, answer: WebResponse, limit: int, cut: bool) -> WebResponse | Retry:
         encoding = answer.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            return WebResponse(
-                address=answer.address, status=200, problem=f"It comes in the encoding {encoding[:40]!r}."
-            )
-        inflater = Inflater(limit, compressed=encoding not in ("", "identity"))
+            return replace(answer, problem=f"It has the unsupported encoding {encoding[:40]!r}.")
+        body = bytearray()
         try:
-            for piece in response.iter_stream():
-                self._bytes += len(piece)
-                inflater.add(piece)
-            body = inflater.result()
+            expand = limited if encoding in ("", "identity") else inflate
+            for piece in expand(self._counted(response.iter_stream()), limit):
+                body += piece
         except TooLargeError:
-            if cut:
-                return WebResponse(answer.address, 200, answer.headers, inflater.partial())
-            return WebResponse(answer.address, 200, answer.headers, problem=f"It is larger than {limit:,} bytes.")
+            if not cut:
+                return replace(answer, problem=f"It is larger than {limit:,} bytes.")
         except zlib.error as error:
-            return Retry(f"the body cannot be unpacked ({error})")
-        return WebResponse(answer.address, 200, answer.headers, body)
+            return Retry(f"the body can't be decompressed ({error})")
+        return replace(answer, body=bytes(body))
+
+    def _counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            self._bytes += len(piece)
+            yield piece
 
 
 def _drain(response: httpcore.Response) -> None:
@@ -242,7 +244,7 @@ def _drain(response: httpcore.Response) -> None:
 
 
 def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Names in lower case; of a header that is there more than once, the values joined as the standard says."""
+    """Return the headers with names in lower case; repeated ones are joined as the standard says."""
     headers: dict[str, str] = {}
     for name, value in raw:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()

@@ -1,4 +1,4 @@
-"""The pages that are still to be asked for in a round."""
+"""The pages still to be requested in a round."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ __all__ = ["Frontier"]
 
 
 class Frontier:
-    """A queue that takes each page once, nearest first. What comes in becomes an entry of `pages`; beyond `limit`
-    entries nothing new does.
+    """A queue that takes each page once, nearest first.
+
+    Each page becomes a record in `pages`, which grows up to `limit` records.
     """
 
     def __init__(self, pages: PageRecords, scope: Scope, limit: int) -> None:
@@ -26,15 +27,15 @@ class Frontier:
         return len(self._queue)
 
     def first(self) -> str:
-        """The key of the page whose turn it is; it stays in the queue."""
+        """Return the key of the next page, which stays in the queue."""
         return self._queue[0]
 
     def take(self) -> str:
-        """The key of the page whose turn it is."""
+        """Remove and return the key of the next page."""
         return self._queue.popleft()
 
     def add(self, address: str, depth: int) -> None:
-        """Put a page into the queue, unless it was there before or was asked for in this round."""
+        """Queue a page, unless this round has already queued or requested it."""
         key = self._scope.key(address)
         if key in self._seen:
             return
@@ -48,19 +49,19 @@ class Frontier:
             self._queue.append(key)
 
     def add_key(self, key: str, depth: int) -> None:
-        """Put the page with a key into the queue."""
+        """Queue the page with a key."""
         known = self._pages.entries.get(key)
         self.add(known.address if known else self._scope.origin + key, depth)
 
     def add_known(self) -> None:
-        """Put every page into the queue that is known. An unchanged page is not sent, so that its links are not seen:
-        where they lead is known from before.
+        """Queue every known page: the server doesn't send unchanged pages, so their links are known only from
+        before.
         """
         for entry in list(self._pages.entries.values()):
             self.add(entry.address, entry.depth)
 
     def add_aliases(self) -> None:
-        """Put those pages into the queue to which pages lead that were asked for before the round was cut off."""
+        """Queue the targets of aliases that an interrupted round had requested."""
         for entry in list(self._pages.entries.values()):
             if entry.done and entry.alias:
                 self.add_key(entry.alias, entry.depth)

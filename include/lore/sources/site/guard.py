@@ -1,7 +1,7 @@
-"""Connections to public addresses only: what a page points to must not reach the machines beside us.
+"""Connections to public addresses only: a page must not lead the crawler into the local network.
 
-The name is resolved once, every address it has is looked at, and the connection is made to the very address that was
-looked at. So neither a redirect nor a name that changes its address in between gets past.
+A host name is resolved once, all its addresses are checked, and the connection goes to a checked address. So neither a
+redirect nor a changing DNS entry gets around the check.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ V4_COMPATIBLE = IPv6Network("::/96")
 
 
 class ForbiddenAddressError(SourceError):
-    """A host name stands for an address that is not public, and the declaration does not allow the host."""
+    """A host name resolves to an address that isn't public, and the declaration doesn't allow the host."""
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, in the order in which they are to be tried. Raises OSError."""
+    """Return the addresses of a host in the order to try them. Raises OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 def is_public(address: str) -> bool:
-    """Whether an address belongs to the public internet: not private, loopback, link-local, shared, multicast or
-    reserved, nor a form of IPv6 that carries such an IPv4 address.
+    """Return True if an address is public.
+
+    Private, loopback, link-local, shared, multicast and reserved addresses are not, nor are IPv6 forms that carry one.
     """
     try:
         parsed = ip_address(address.partition("%")[0])
@@ -48,7 +49,7 @@ def is_public(address: str) -> bool:
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address leads to: mapped, 6to4, Teredo, NAT64, or the old compatible form."""
+    """Return the IPv4 address inside an IPv6 address: mapped, 6to4, Teredo, NAT64, or the old compatible form."""
     if address.ipv4_mapped or address.sixtofour:
         return address.ipv4_mapped or address.sixtofour
     if address.teredo:
@@ -61,10 +62,10 @@ def _is_global(address: IPv4Address | IPv6Address) -> bool:
 
 
 class GuardedBackend(httpcore.NetworkBackend):
-    """Opens the connections of an httpcore pool. TLS still checks the certificate of the name that was asked for.
+    """Opens the connections of an httpcore pool. TLS still checks the certificate of the requested host name.
 
-    `allowed_hosts` are host names whose addresses may be private. `deadline`, a time of `time.monotonic`, is when
-    whatever is going on must end, also where the other side sends a byte now and then. `resolve` is there for tests.
+    `allowed_hosts` may have private addresses. `deadline`, a `time.monotonic` value, ends the current call, even if the
+    server keeps sending single bytes. Tests replace `resolve`.
     """
 
     def __init__(
@@ -76,10 +77,10 @@ class GuardedBackend(httpcore.NetworkBackend):
         self.deadline = math.inf
 
     def left(self, timeout: float | None) -> float | None:
-        """How long the next step may take, in seconds. Raises httpcore.ReadTimeout when there is no time left."""
+        """Return the seconds that the next step may take. Raises httpcore.ReadTimeout when no time is left."""
         left = self.deadline - time.monotonic()
         if left <= 0:
-            raise httpcore.ReadTimeout("the time for the call is over")
+            raise httpcore.ReadTimeout("the call's time limit is reached")
         return min(left, math.inf if timeout is None else timeout) if left < math.inf else timeout
 
     def connect_tcp(
@@ -90,7 +91,7 @@ class GuardedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect to the first address of the host that answers. Raises ForbiddenAddressError before any is tried."""
+        """Connect to the first address of the host that answers. Raises ForbiddenAddressError before connecting."""
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in self._addresses(host, port):
             try:
@@ -105,19 +106,19 @@ class GuardedBackend(httpcore.NetworkBackend):
             addresses = self._resolve(host, port)
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise httpcore.ConnectError(f"{host} cannot be resolved: {reason}") from None
+            raise httpcore.ConnectError(f"{host} can't be resolved: {reason}") from None
         if host.lower().rstrip(".") not in self._allowed:
             for address in addresses:
                 if not is_public(address):
                     raise ForbiddenAddressError(
-                        f"{host} has the address {address}, which is not public; nothing was sent there.",
-                        remedy=f"If it is a server of yours, add {host} to `allow_hosts` in the declaration.",
+                        f"{host} has the address {address}, which isn't public; nothing was sent there.",
+                        remedy=f"If it is your own server, add {host} to `allow_hosts` in the declaration.",
                     )
         return addresses
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A connection that keeps to its backend's deadline."""
+    """A connection that respects its backend's deadline."""
 
     def __init__(self, stream: httpcore.NetworkStream, backend: GuardedBackend) -> None:
         self._stream = stream

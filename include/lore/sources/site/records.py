@@ -1,4 +1,4 @@
-"""What is known of a site's pages from run to run, so that an unchanged page is not sent again; the cursor holds it."""
+"""Records of a site's pages between runs, so that unchanged pages aren't sent again; the cursor holds them."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ __all__ = ["PageRecord", "PageRecords", "PageState"]
 
 VERSION = 1
 MAX_CURSOR = 4_000_000
-"""Characters: what any store keeps in one value. 50,000 pages with an ETag each take about 3 million."""
+"""Characters that any store can keep in one value; 50,000 pages with an ETag each take about 3 million."""
 MAX_VALIDATOR = 200
 
 
 class PageState(StrEnum):
-    """What a page was when it was last asked for; the values are short because the cursor holds them."""
+    """The result of a page's last request; the values are short because the cursor holds them."""
 
     QUEUED = "q"
-    """Not asked for yet."""
+    """Not requested yet."""
     DOCUMENT = "d"
     MOVED = "m"
-    """It sends its readers to `alias`."""
+    """Redirects to `alias`."""
     ALIAS = "a"
-    """It names `alias` as the address of its content (rel=canonical)."""
+    """Names `alias` as the address of its content (rel=canonical)."""
     COPY = "c"
-    """Its body equals that of `alias`, byte for byte."""
+    """Has the same bytes as `alias`."""
     SKIPPED = "s"
-    """It is there, and not to be indexed: noindex, not included, or no text."""
+    """Exists but isn't indexed: noindex, not included, or no text."""
     GONE = "g"
     FAILED = "f"
 
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
-    """One page. `validator` is the ETag ('"…"', 'W/"…"') or Last-Modified of its body and `digest` tells that from
-    others. `twin` is the address of its Markdown, which is asked for instead. `done`: asked for in this round.
+    """One page. `validator` is the ETag ('"…"', 'W/"…"') or Last-Modified of its body, `digest` a hash of that.
+
+    `twin` is the address of its Markdown, which is requested instead. `done` means requested in this round.
     """
 
     address: str
@@ -54,7 +55,7 @@ class PageRecord:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The headers that make the server leave out a body that we have."""
+        """The headers that let the server omit a known body."""
         if not self.validator or self.state in (PageState.QUEUED, PageState.GONE, PageState.FAILED):
             return {}
         name = "If-None-Match" if self.validator.endswith('"') else "If-Modified-Since"
@@ -62,14 +63,18 @@ class PageRecord:
 
 
 class PageRecords:
-    """Key → entry. `started` is when the round began, in whole seconds since the epoch; None between rounds."""
+    """Page records by key. `started` is the start of the round, in whole seconds since the epoch; None between
+    rounds.
+    """
 
     def __init__(self, started: int | None = None) -> None:
         self.entries: dict[str, PageRecord] = {}
         self.started = started
 
     def to_cursor(self, selection: str, origin: str) -> Cursor:
-        """All of it as text. Where it would be too long, the last pages lose what saves asking for them anew."""
+        """Return all records as text. If that is too long, the last pages lose their validators and are requested
+        anew.
+        """
         rows = [_to_row(key, entry, origin) for key, entry in self.entries.items()]
         kept = len(rows)
         while True:
@@ -83,7 +88,7 @@ class PageRecords:
 
     @classmethod
     def from_cursor(cls, cursor: Cursor, selection: str, origin: str) -> PageRecords | None:
-        """What a cursor holds; None when it was written for another selection. Raises ValueError for no cursor."""
+        """Read a cursor; None if it belongs to another selection. Raises ValueError if it is invalid."""
         try:
             values = json.loads(zlib.decompress(base64.b64decode(cursor, validate=True)))
             if values["v"] != VERSION or values["selection"] != selection:
@@ -95,17 +100,19 @@ class PageRecords:
         return pages
 
     def begin(self, started: int) -> None:
-        """Begin a round: nothing was asked for in it."""
+        """Begin a round, in which no page has been requested."""
         self.started = started
         self.entries = {key: replace(entry, done=False) for key, entry in self.entries.items()}
 
     def finish(self) -> None:
-        """End the round: what was not asked for in it is forgotten, and the order is the same in every run."""
+        """End the round: drop pages that it didn't request, and sort the others."""
         self.entries = {key: replace(entry, done=False) for key, entry in sorted(self.entries.items()) if entry.done}
         self.started = None
 
     def invalidate(self, keys: Iterable[str]) -> bool:
-        """Forget the bodies of pages, so that they are sent again; False, and nothing forgotten, for an unknown one."""
+        """Forget the bodies of pages, so that they are sent again. Returns False, without changes, for an unknown
+        page.
+        """
         wanted = set(keys)
         if not wanted <= self.entries.keys():
             return False
@@ -113,17 +120,17 @@ class PageRecords:
         return True
 
     def documents(self) -> Iterator[str]:
-        """The keys of the pages that exist as documents, those that could not be read in this round included."""
+        """Yield the keys of existing documents, including those that this round couldn't read."""
         for key, entry in self.entries.items():
             if entry.state in (PageState.DOCUMENT, PageState.FAILED):
                 yield key
 
     def orphans(self) -> list[str]:
-        """The keys of the pages that left their place to another one, which turned out to be no document."""
+        """Return the keys of aliases and copies whose target turned out to be no document."""
         return [key for key in self.entries if self.is_orphan(key)]
 
     def is_orphan(self, key: str) -> bool:
-        """Whether the page is an alias or copy of nothing. One that redirects has no content that could be lost."""
+        """Return True for an alias or copy without a document. A redirect has no content to lose."""
         entry = self.entries[key]
         if not entry.done or entry.state not in (PageState.ALIAS, PageState.COPY):
             return False
@@ -133,7 +140,7 @@ class PageRecords:
         )
 
     def _target_document(self, key: str) -> PageRecord | None:
-        """The document that a page leads to, over any number of aliases, or None."""
+        """Return the document that a page leads to through any number of aliases, or None."""
         seen: set[str] = set()
         entry = self.entries.get(key)
         while entry is not None and entry.alias and key not in seen:

@@ -1,21 +1,20 @@
-"""Asking for one page: as Markdown where it has a twin, over redirects to itself, and not again for what we have."""
+"""Requests for one page: its Markdown twin first, redirects to itself followed, unchanged bodies skipped."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from lore.declarations import SiteDeclaration
+from lore.sources.http.retries import http_date
 from lore.sources.site.fetch import Fetcher, WebResponse
 from lore.sources.site.records import MAX_VALIDATOR, PageRecord, PageState
 from lore.sources.site.signals import format_of_answer
 from lore.sources.site.twins import twin_addresses
 from lore.sources.site.urls import Scope
 
-__all__ = ["PageRequester", "date_of", "validator_of"]
+__all__ = ["PageRequester", "validator_of"]
 
 MAX_HOPS = 5
 ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"')
@@ -23,17 +22,17 @@ MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/plain"})
 
 
 class PageRequester:
-    """Asks for pages as the declaration wants them."""
+    """Requests pages as the declaration says."""
 
     def __init__(self, declaration: SiteDeclaration, scope: Scope, fetcher: Fetcher) -> None:
         self._declaration = declaration
         self._scope = scope
         self._fetcher = fetcher
 
-    def ask(self, key: str, entry: PageRecord, *, conditional: bool) -> tuple[PageRecord, WebResponse]:
-        """The answer for a page, and its entry with the addresses that gave it. Raises what `Fetcher.get` does.
+    def request(self, key: str, entry: PageRecord, *, conditional: bool) -> tuple[PageRecord, WebResponse]:
+        """Return the page's record, with the address that answered, and the response. Raises as `Fetcher.get` does.
 
-        `conditional`: whether the server may leave out a body that was read before (status 304).
+        With `conditional`, the server may omit an unchanged body (status 304).
         """
         conditions = entry.conditions if conditional else {}
         if self._declaration.markdown_twins:
@@ -42,7 +41,7 @@ class PageRequester:
                 answer = self._get(twin, conditions)
                 if answer.status == 304 or _is_markdown(answer):
                     return replace(entry, twin=twin), answer
-            if entry.twin:  # what is known of the twin says nothing about the page
+            if entry.twin:  # the twin's validator doesn't apply to the page
                 conditions = {}
         answer = self._get(entry.address, conditions)
         if answer.status == 404 and entry.depth == 0 and self._scope.is_start(entry.address):
@@ -60,27 +59,18 @@ class PageRequester:
             address, conditions, limit=self._declaration.max_bytes, wanted=lambda head: bool(format_of_answer(head))
         )
         if answer.status == 304 and not conditions:
-            return replace(answer, problem="The server says that it is unchanged, without having been asked that.")
+            return replace(answer, problem="The server says unchanged (304) to an unconditional request.")
         return answer
 
 
 def validator_of(answer: WebResponse) -> str:
-    """What makes the server say whether the page changed: its ETag, else its date; "" when it gives neither."""
+    """Return the validator for conditional requests: the ETag, else Last-Modified, else ""."""
     etag, date = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
     if len(etag) <= MAX_VALIDATOR and ETAG.fullmatch(etag):
         return etag
-    return date if len(date) <= MAX_VALIDATOR and date_of(date) else ""
-
-
-def date_of(text: str | None) -> datetime | None:
-    """The time that a header holds, or None."""
-    try:
-        time = parsedate_to_datetime(text) if text else None
-        return time.replace(tzinfo=UTC) if time and time.tzinfo is None else time
-    except (ValueError, OverflowError, TypeError):
-        return None
+    return date if len(date) <= MAX_VALIDATOR and http_date(date) else ""
 
 
 def _is_markdown(answer: WebResponse) -> bool:
-    """Whether it is Markdown, and not the page that some servers give for every address."""
+    """Return True for Markdown, as opposed to the page that some servers return for every address."""
     return answer.status == 200 and answer.content_type in MARKDOWN_TYPES and answer.body.lstrip()[:1] != b"<"

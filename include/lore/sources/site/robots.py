@@ -1,4 +1,4 @@
-"""What a server's robots.txt allows us (RFC 9309), read by Protego."""
+"""The rules of a server's robots.txt (RFC 9309), parsed by Protego."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 __all__ = ["USER_AGENT", "Robots"]
 
 USER_AGENT = "lore"
-"""The name that we send, and the product token by which robots.txt may speak to us."""
+"""Our name in requests, and the product token for rules in robots.txt."""
 MAX_BYTES = 500 * 1024
-"""What lies behind is not read, as the RFC allows."""
+"""Bytes that are read; the RFC allows to ignore the rest."""
 MAX_SITEMAPS = 100
 
 
@@ -27,5 +27,5 @@ class Robots:
         self.sitemaps: tuple[str, ...] = tuple(dict.fromkeys(self._rules.sitemaps))[:MAX_SITEMAPS]
 
     def allows(self, address: str) -> bool:
-        """Whether we may ask for the address, which is one of this server."""
+        """Return True if the crawler may request the address, which belongs to this server."""
         return bool(self._rules.can_fetch(address, USER_AGENT))

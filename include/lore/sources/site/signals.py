@@ -1,4 +1,4 @@
-"""What a page says to a crawler: where it belongs, whether it wants to be found, and where it leads."""
+"""Signals for crawlers in a page: canonical address, noindex, redirects and links."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ REFRESH = re.compile(r"^\s*(\d{1,3})(?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*['\"]?([^
 MAX_REFRESH_SECONDS = 10
 CANONICAL = re.compile(r"<([^<>]*)>\s*;[^,<]*\brel\s*=\s*\"?canonical\b", re.IGNORECASE)
 DEFAULT_CHARSETS = frozenset({"cp1252", "ascii", "utf-8"})
-"""What servers say when they do not know."""
+"""Charsets that servers declare by default."""
 NO_CHARSETS = frozenset({"utf-7", "unicode_escape", "raw_unicode_escape", "punycode", "idna"})
-"""Python knows these as charsets, the web does not."""
+"""Codecs of Python that are no charsets on the web."""
 META_CHARSET = re.compile(rb"<meta[^>]{0,300}charset", re.IGNORECASE)
 SEARCH_PAGE = b'id="search-results"'
-"""Sphinx's own search page, which has no text."""
+"""Marker of Sphinx's own search page, which has no text."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageSignals:
-    """A page, read for what concerns a crawler. Addresses are as the page writes them, to be joined with `base`."""
+    """A page's signals. Addresses are as the page writes them, relative to `base`."""
 
     base: str
     canonical: str | None = None
@@ -54,7 +54,7 @@ class PageSignals:
 
 
 def format_of_answer(answer: WebResponse) -> str | None:
-    """The format in which the page is to be converted, or None when it is none that we read."""
+    """Return the format of a page, or None if it is unsupported."""
     kind = answer.content_type
     path = answer.address.partition("?")[0].lower()
     if kind in ("text/plain", "application/octet-stream") and path.endswith((".md", ".markdown")):
@@ -65,7 +65,7 @@ def format_of_answer(answer: WebResponse) -> str | None:
 
 
 def read_signals(answer: WebResponse, format: str) -> tuple[bytes, PageSignals]:
-    """The page's bytes, as UTF-8 where the charset that the server names is right, and what the page says."""
+    """Return the page's bytes, in UTF-8 where the server's charset is right, and its signals."""
     header = CANONICAL.search(answer.headers.get("link", "")[:10_000])
     canonical = header[1] if header else None
     indexed, follow = _directives(answer.headers.get("x-robots-tag", ""), header=True)
@@ -110,7 +110,7 @@ def _canonical(root: HtmlElement) -> str | None:
 
 
 def _refresh(root: HtmlElement) -> str | None:
-    """Where the page sends its readers by itself, as servers without redirects do it."""
+    """Return the target of an immediate refresh, which replaces a redirect on some servers."""
     for element in root.iter("meta"):
         if (element.get("http-equiv") or "").lower() == "refresh":
             match = REFRESH.match(element.get("content") or "")
@@ -138,7 +138,9 @@ def _meta(root: HtmlElement, name: str) -> list[str]:
 
 
 def _directives(text: str, *, header: bool) -> tuple[bool, bool]:
-    """Whether a page may be indexed, and whether its links may be followed. A header may speak to one crawler only."""
+    """Return whether a page may be indexed and whether its links may be followed. A header may address one crawler
+    only.
+    """
     words = set()
     speaks_to_us = True
     for part in text.lower().split(","):
@@ -152,10 +154,9 @@ def _directives(text: str, *, header: bool) -> tuple[bool, bool]:
 
 
 def _as_utf8(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """The bytes with the charset of the header made UTF-8, with its mark, so that conversion need not guess.
+    """Recode the body from the header's charset to UTF-8 with a byte order mark, so that conversion needn't guess.
 
-    A header that cannot be right, or that only says what servers say by default, leaves the bytes as they are:
-    conversion then goes by what stands in the page and by the bytes themselves.
+    A wrong charset, or one that servers send by default, changes nothing: conversion then detects the charset.
     """
     match = re.search(r"charset\s*=\s*\"?([\w.:-]+)", headers.get("content-type", ""), re.IGNORECASE)
     if match is None or any(body.startswith(mark) for mark, _ in BOMS):

@@ -1,4 +1,4 @@
-"""The pages that a site lists itself: sitemaps (sitemaps.org), also packed ones and indexes of them, and llms.txt."""
+"""The pages that a site lists itself: in sitemaps (sitemaps.org), compressed or nested, or in llms.txt."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from io import BytesIO
 from urllib.parse import urlsplit
 
 from lore.declarations import SiteDeclaration
 from lore.errors import SourceError
+from lore.sources.http.inflate import TooLargeError, gunzip
+from lore.sources.payload import from_iso
 from lore.sources.site.fetch import Fetcher, WebResponse
-from lore.sources.site.inflate import TooLargeError, gunzip
 from lore.sources.site.urls import Scope
 
 __all__ = ["SitemapEntry", "listed_pages", "markdown_links"]
 
 MAX_FILES = 1000
 MAX_FILE_BYTES = 64 * 1024 * 1024
-"""The protocol allows 50 MB for an unpacked sitemap."""
+"""Bytes of a decompressed sitemap; the protocol allows 50 MB."""
 MAX_ADDRESSES = 500_000
 MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?")
 
 
 @dataclass(frozen=True, slots=True)
 class SitemapEntry:
-    """A page that the site lists, and when it says that the page changed."""
+    """A listed page and its modification time."""
 
     address: str
     changed: datetime | None = None
 
 
 def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> list[SitemapEntry]:
-    """Every page in scope that sitemaps (or llms.txt, where that is declared) list, each once; [] where none does.
+    """Return every page in scope that a sitemap (or a declared llms.txt) lists, each once; [] without a list.
 
-    Raises SourceError when a list cannot be read whole: what is missing in it must not look deleted.
+    Raises SourceError when a list is unreadable or incomplete: pages missing in it must not look deleted.
     """
     if declaration.discovery == "links":
         return []
@@ -61,7 +62,7 @@ def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -
 
 
 def markdown_links(text: str) -> list[str]:
-    """What the links of a Markdown text point to."""
+    """Return the targets of the links in a Markdown text."""
     return MARKDOWN_LINK.findall(text)
 
 
@@ -76,8 +77,10 @@ def _llms_txt(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> I
 
 
 class _Sitemaps:
-    """Reads sitemaps one after another. A declared or listed one that cannot be read is an error; one whose place we
-    only guess may be missing, or be the page that some servers give for every address.
+    """Reads sitemaps one after another.
+
+    An unreadable one is an error if it was declared or listed. At a guessed address it may be missing, or be the page
+    that some servers return for every address.
     """
 
     def __init__(self, fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> None:
@@ -117,7 +120,9 @@ class _Sitemaps:
                     yield listed
 
     def _missing(self, answer: WebResponse, named: bool) -> None:
-        """A sitemap that is not there lists nothing; one that we may not or cannot read may list everything."""
+        """Handle a missing sitemap: one that doesn't exist lists nothing, a forbidden or broken one might list
+        everything.
+        """
         if answer.status in (404, 410) and not (self._declaration.sitemaps and named):
             return
         if named:
@@ -125,13 +130,13 @@ class _Sitemaps:
 
 
 def _entries(answer: WebResponse, named: bool) -> Iterator[tuple[str, SitemapEntry]]:
-    """What a sitemap lists, as ("url" | "sitemap", entry); nothing where a guessed place holds something else."""
+    """Yield the items of a sitemap as ("url" | "sitemap", entry); nothing if a guessed address holds something else."""
     try:
         body = answer.body
         if body.startswith(b"\x1f\x8b"):
             body = gunzip(body, MAX_FILE_BYTES)
     except TooLargeError:
-        raise _unusable(answer.address, f"it is larger than {MAX_FILE_BYTES:,} bytes when unpacked") from None
+        raise _unusable(answer.address, f"it is larger than {MAX_FILE_BYTES:,} bytes when decompressed") from None
     except zlib.error as error:
         raise _unusable(answer.address, str(error), retryable=True) from None
     start = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -141,11 +146,11 @@ def _entries(answer: WebResponse, named: bool) -> Iterator[tuple[str, SitemapEnt
         for line in body.decode("utf-8-sig", "replace").split():
             yield "url", SitemapEntry(line)
     elif named:
-        raise _unusable(answer.address, "it is no sitemap")
+        raise _unusable(answer.address, "it is not a sitemap")
 
 
 def _xml_entries(body: bytes, address: str, named: bool) -> Iterator[tuple[str, SitemapEntry]]:
-    """Streams the entries; entities that the file defines are not expanded, and nothing outside is loaded."""
+    """Stream the items; entities that the file defines are not expanded, and nothing external is loaded."""
     from lxml import etree
 
     root = ""
@@ -162,29 +167,21 @@ def _xml_entries(body: bytes, address: str, named: bool) -> Iterator[tuple[str, 
             if event == "end" and tag in ("url", "sitemap"):
                 location = "".join((element.findtext("{*}loc") or "").split())
                 if location:
-                    yield tag, SitemapEntry(location, _time(element.findtext("{*}lastmod")))
+                    yield tag, SitemapEntry(location, from_iso((element.findtext("{*}lastmod") or "").strip()))
                 element.clear()
-                while element.getprevious() is not None:  # or the tree would keep an empty element for each
+                while element.getprevious() is not None:  # the tree would keep an empty element for each
                     del element.getparent()[0]
     except etree.XMLSyntaxError as error:
         if root in ("urlset", "sitemapindex") or named:
-            raise _unusable(address, f"it is cut off or broken ({error.msg})", retryable=True) from None
+            raise _unusable(address, f"it is truncated or damaged ({error.msg})", retryable=True) from None
         return
     if root not in ("urlset", "sitemapindex") and named:
-        raise _unusable(address, f"it is no sitemap, it begins with <{root[:40]}>")
-
-
-def _time(text: str | None) -> datetime | None:
-    try:
-        time = datetime.fromisoformat((text or "").strip())
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+        raise _unusable(address, f"it is not a sitemap: it begins with <{root[:40]}>")
 
 
 def _unusable(address: str, reason: str, *, retryable: bool = False) -> SourceError:
     return SourceError(
-        f"The list of pages at {address} cannot be used: {reason}.",
+        f"The list of pages at {address} can't be used: {reason}.",
         remedy="Correct it, name others in `sitemaps`, or set `discovery: links`.",
         retryable=retryable,
     )

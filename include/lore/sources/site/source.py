@@ -1,4 +1,4 @@
-"""A documentation site: its pages as they are served, each once, and in later runs only those that changed."""
+"""The source `site`: the pages of a documentation site, each once; later runs read only the changed ones."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["SiteSource"]
 SELECTING_KEYS = {
     "url", "discovery", "include", "exclude", "version", "query_parameters", "markdown_twins", "audiences", "max_bytes"
 }  # fmt: skip
-"""What a declaration says about which documents there are, and how they look."""
+"""Keys of a declaration that determine the documents and their text."""
 ROUND_SECONDS = 7 * 24 * 3600
-"""A round that was cut off longer ago begins anew: what it read is no longer what the site has."""
+"""Maximum age of an interrupted round; an older one restarts, because its pages are outdated."""
 
 
 class SiteSource:
-    """One document for each page. Its id is the page's path, so that it is the same in every run.
+    """One document for each page; its id is the page's path, and so is stable.
 
-    The cursor holds every known page with its ETag or date, packed; within a round also which pages were asked for, so
-    that a run that was cut off goes on where it was. `fetcher` makes the client; it is there for tests.
+    The cursor holds every known page with its ETag or date. Within a round it also holds which pages were requested, so
+    that an interrupted run continues. Tests replace `fetcher`.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class SiteSource:
         self._found: list[str] | None = None
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield the pages that are new or changed since the cursor (None: all).
+        """Yield the new and changed pages since the cursor (None: all).
 
-        Raises SourceError: retryable when a server is down or asks to wait, or a limit on time or bytes is reached.
+        Raises SourceError, retryable when a server is down or asks to wait, or a limit on time or bytes is reached.
         """
         self._found = None
         with self._fetcher() as fetcher:
@@ -56,9 +56,7 @@ class SiteSource:
         self._found = crawl.ids()
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every page that exists. Right after a complete `read` that is what it found; otherwise the
-        site is read anew for it.
-        """
+        """Yield the id of every page: from the complete `read` just before, else from a new one."""
         found, self._found = self._found, None
         if found is None:
             for _ in self.read(None):
@@ -67,9 +65,9 @@ class SiteSource:
         yield from found or ()
 
     def rewind(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
-        """See `Rereadable.without`. These pages are asked for without conditions.
+        """See `Rereadable.rewind`: these pages are requested unconditionally.
 
-        A page beyond `max_pages` is unknown: what led to it must be read again, because links stand in bodies.
+        A page beyond `max_pages` is unknown, and links stand in bodies, so everything is read again for it.
         """
         pages = PageRecords.from_cursor(cursor, self._selection(), self._scope.origin)
         if pages is None or not pages.invalidate(name.removeprefix(f"{self.id}:") for name in document_ids):
@@ -77,7 +75,7 @@ class SiteSource:
         return pages.to_cursor(self._selection(), self._scope.origin)
 
     def _pages(self, since: Cursor | None, now: float) -> PageRecords:
-        """What is known at the start: the pages of the last round, or of one that goes on."""
+        """Return the pages of the last round, or of an interrupted one that continues."""
         try:
             pages = PageRecords.from_cursor(since, self._selection(), self._scope.origin) if since else None
         except ValueError:

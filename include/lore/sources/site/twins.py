@@ -6,7 +6,7 @@ __all__ = ["page_address", "twin_addresses"]
 
 
 def twin_addresses(address: str) -> tuple[str, ...]:
-    """Where the Markdown of a page may be, likeliest first."""
+    """Return possible addresses of a page's Markdown, likeliest first."""
     path = address.partition("?")[0]
     if path.endswith("/"):
         folder = path.rstrip("/")
@@ -18,6 +18,6 @@ def twin_addresses(address: str) -> tuple[str, ...]:
 
 
 def page_address(twin: str) -> str:
-    """The page that a Markdown address belongs to; the address itself where it is none."""
+    """Return the page that a Markdown address belongs to, or the address itself if it is no Markdown address."""
     page = twin.removesuffix(".md")
     return page[: -len("index")] if page != twin and page.endswith("/index") else page

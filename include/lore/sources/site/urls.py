@@ -1,4 +1,4 @@
-"""Addresses of a site: which belong to it, and which of them mean one page."""
+"""The addresses of a site: which ones belong to it, and which ones mean the same page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Scope"]
 MAX_ADDRESS = 2000
 MAX_SEGMENTS = 40
 MAX_REPEATS = 3
-"""A path in which one part stands more often comes from links that lead deeper into themselves."""
+"""Occurrences of one path segment; more come from relative links that lead deeper into themselves."""
 
 TRACKING = re.compile(
     r"utm_\w+|[gwd]clid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_[ce]id|mkt_tok|spm|ref_src|_ga|_gl|_hs\w+"
@@ -22,14 +22,14 @@ TRACKING = re.compile(
     r"|print|printable|print[-_]?view",
     re.IGNORECASE,
 )
-"""Parameters that say who came from where, or that the page is to be printed: the page is the same without them."""
+"""Parameters for tracking or printing; the page is the same without them."""
 PRINT_VALUES = frozenset({"print", "printable"})
 SESSION = re.compile(r";jsessionid=[^/]*", re.IGNORECASE)
 INDEX = re.compile(r"(?:index|default|home)\.(?:html?|xhtml|php|aspx?|jsp)", re.IGNORECASE)
 EXCLUDED_PATHS = re.compile(
     r"/(?:_print|print-?view|printable|_sources)(?:/|$)|/(?:genindex|py-modindex)(?:\.html|/?$)", re.IGNORECASE
 )
-"""Pages to print, the sources of pages (Sphinx), and lists of words, which have no text of their own."""
+"""Print versions, sources of pages (Sphinx), and word indexes, which have no text of their own."""
 VERSION = re.compile(
     r"v?\d+(?:\.(?:\d+|x))*(?:[.-]?(?:dev|alpha|beta|rc|pre|a|b|post)[.-]?\d*)?|latest|stable|current|main|master|trunk"
     r"|dev|devel|develop|development|next|nightly|edge|unstable|canary|preview|head|lts",
@@ -41,7 +41,7 @@ _NOT_PAGES = (
     " woff2 xls xlsx xml xz yaml yml zip zst"
 )
 NOT_PAGES = frozenset(_NOT_PAGES.split())
-"""Suffixes of what is no page; a page without a telling suffix shows by its Content-Type what it is."""
+"""File suffixes that are no pages; other addresses are decided by their Content-Type."""
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -50,10 +50,10 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Scope:
-    """What a declaration says about addresses.
+    """The declaration's rules for addresses.
 
-    An address, as this class gives them, is absolute, has the declared scheme and host, no fragment, no tracking
-    parameters and one spelling of everything that can be spelled in several ways.
+    Addresses from this class are absolute and normalized: declared scheme and host, no fragment, no tracking
+    parameters.
     """
 
     def __init__(self, declaration: SiteDeclaration) -> None:
@@ -70,17 +70,17 @@ class Scope:
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Where following links begins: the declared address, as a folder first, since folders are what sites have."""
+        """The addresses to start from: the declared one, first as a folder, which is what most sites have."""
         page = self.origin + (self._start or "/")
         return (page,) if self._is_page or page.endswith("/") else (f"{page}/", page)
 
     def address(self, reference: str, base: str) -> str | None:
-        """What a link on the page `base` points to, or None when that is not to be asked for."""
+        """Return the address that a link on the page `base` points to, or None if it is out of scope."""
         address = self.normal(reference, base)
         return address if address is not None and self._is_in_scope(address) else None
 
     def normal(self, reference: str, base: str) -> str | None:
-        """The address in its one spelling, also outside the allowed prefix; None for other hosts and schemes."""
+        """Return the normalized address, also outside the declared prefix; None for other hosts and schemes."""
         cleaned = re.sub(r"[\t\r\n]", "", reference.strip()).replace("\\", "/")
         try:
             parts = urlsplit(urljoin(base, cleaned))
@@ -97,7 +97,7 @@ class Scope:
         return address if len(address) <= MAX_ADDRESS else None
 
     def key(self, address: str) -> str:
-        """What is the same for all addresses of one page: path and query, without index file and slash at the end."""
+        """Return the key that all addresses of a page share: path and query, without index file and trailing slash."""
         path, mark, query = address.removeprefix(self.origin).partition("?")
         folder, _, name = path.rpartition("/")
         if INDEX.fullmatch(name):
@@ -105,11 +105,11 @@ class Scope:
         return (path.rstrip("/") or "/") + mark + query
 
     def wants(self, address: str) -> bool:
-        """Whether the page is one of those that are indexed; others may be read for their links."""
+        """Return True if the page is to be indexed; others may be read for their links."""
         return not self._include or any(glob.match(self._relative(address)) for glob in self._include)
 
     def is_start(self, address: str) -> bool:
-        """Whether the address is that of the site's first page."""
+        """Return True for the address of the site's first page."""
         return self.key(address) in {self.key(start) for start in (*self.starts, f"{self.origin}/")}
 
     def _is_in_scope(self, address: str) -> bool:
@@ -126,7 +126,7 @@ class Scope:
         return self._version is None or self._is_version(segments)
 
     def _is_version(self, segments: list[str]) -> bool:
-        """Whether the first part that looks like a version is the declared one; pages without one are of all."""
+        """Return True if the first segment that looks like a version is the declared one, or there is none."""
         found = next((each for each in segments if each == self._version or VERSION.fullmatch(each)), None)
         return found is None or found == self._version
 
@@ -153,7 +153,7 @@ def _globs(patterns: tuple[str, ...]) -> list[re.Pattern[str]]:
 
 
 def _ascii(host: str) -> str:
-    """The host name as the name service and headers take it; one that has no such form equals no other."""
+    """Return the host name in ASCII, as DNS and headers have it; "" if impossible."""
     try:
         return host.lower() if host.isascii() else host.encode("idna").decode("ascii")
     except UnicodeError:
@@ -166,7 +166,7 @@ def _netloc(scheme: str, host: str, port: int | None) -> str:
 
 
 def _path(path: str) -> str:
-    """One spelling: escapes only where they must be, in capitals, and no `.`, `..` or empty parts."""
+    """Normalize a path: escapes only where necessary, in upper case, and no `.`, `..` or empty segments."""
     path = _ESCAPE.sub(_unescape, SESSION.sub("", path))
     parts: list[str] = []
     for part in quote(path, safe=_PATH_SAFE, errors="replace").split("/"):

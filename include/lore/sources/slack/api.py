@@ -1,4 +1,4 @@
-"""Slack's Web API: calls that are repeated within limits, and lists in pages that are read to their end."""
+"""Slack's Web API: calls with limited retries, and paged lists read to their end."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Self, TypeAlias
 
 from lore.errors import ConfigurationError, SourceError
-from lore.sources.http import HttpError, JsonApi, Secrets
+from lore.sources.http.client import HttpError
+from lore.sources.http.json_client import JsonClient, Secrets
+from lore.sources.http.retries import Retry, RetryPolicy
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
-from lore.sources.retries import Retry, RetryPolicy
 from lore.sources.slack.errors import NEXT_RUN, SET_TOKEN, SlackError, endless, error_code, refusal, unexpected_answer
 from lore.sources.slack.values import is_ts
 
@@ -21,26 +22,26 @@ Params: TypeAlias = Mapping[str, str | int]
 
 DEFAULT_BASE_URL = "https://slack.com/api"
 MAX_WAIT = 300.0
-"""Seconds. An app that is not in Slack's Marketplace may be told to wait a minute for each page."""
+"""Seconds; Slack may ask apps outside its Marketplace to wait a minute for each page."""
 RATE_LIMITED_WAIT = 60.0
-"""Slack counts calls by the minute."""
+"""Seconds; Slack counts calls by the minute."""
 LIST_LIMIT = 200
-"""Slack asks for no more users or channels than this in a call."""
+"""Slack recommends at most this many users or channels in a call."""
 MAX_RESTARTS = 3
 MAX_EMPTY_PAGES = 20
-"""Slack may send pages with nothing in them, but not for ever."""
+"""Consecutive pages without messages, which Slack may send, but not endlessly."""
 RATE_LIMIT_ERRORS = frozenset({"ratelimited", "rate_limited"})
 TRANSIENT_ERRORS = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
-"""Errors that pass by themselves."""
+"""Temporary errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlackConnection:
-    """Where Slack is and how it is called.
+    """Slack's address, the token, and the limits of calls.
 
-    `timeout` limits one call, in seconds. A call that fails for the moment is repeated `max_retries` times, after the
-    wait that Slack asks for; a wait of more than five minutes is a retryable SourceError instead. `sleep` and `now`
-    (seconds since the epoch) are there for tests.
+    `timeout` limits one call, in seconds. A temporary failure is retried `max_retries` times, after the wait that Slack
+    asks for; more than five minutes is a retryable SourceError. Tests replace `sleep` and `now` (seconds since the
+    epoch).
     """
 
     base_url: str
@@ -51,13 +52,13 @@ class SlackConnection:
     now: Callable[[], float] = time.time
 
     def retries(self) -> RetryPolicy:
-        """How calls are repeated."""
+        """Return the retry policy."""
         return RetryPolicy(self.max_retries, MAX_WAIT, "", self.sleep, self.now)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenIdentity:
-    """Whose token it is, the workspace's address ("" where it has none), and the token's scopes, if Slack tells."""
+    """The token's owner, the workspace's address ("" if none), and the token's scopes, if Slack tells them."""
 
     who: str
     url: str
@@ -65,17 +66,17 @@ class TokenIdentity:
 
 
 class SlackApi:
-    """Reads one workspace with one token, which goes to the server of the base URL and nowhere else.
+    """Reads one workspace with one token, which reaches the server of the base URL only.
 
-    `page_size` is how many messages a call asks for. Raises ConfigurationError where there is no token.
+    `page_size` is the number of messages in a call. Raises ConfigurationError without a token.
     """
 
     def __init__(self, connection: SlackConnection, *, page_size: int) -> None:
         if not connection.token.strip():
-            raise ConfigurationError("Slack needs a token, and none is set.", remedy=SET_TOKEN)
+            raise ConfigurationError("Slack needs a token, but none is set.", remedy=SET_TOKEN)
         self._page_size = page_size
         self._retries = connection.retries()
-        self._http = JsonApi(
+        self._http = JsonClient(
             connection.base_url,
             secrets=Secrets({"Authorization": f"Bearer {connection.token.strip()}"}),
             timeout=connection.timeout,
@@ -92,11 +93,11 @@ class SlackApi:
         self._http.__exit__(*details)
 
     def identify(self) -> str:
-        """Ask whose token it is; returns the workspace's address, without the slash at its end. Raises as `call`."""
+        """Return the workspace's address, without the trailing slash. Raises as `call` does."""
         return self.identity().url
 
     def identity(self) -> TokenIdentity:
-        """Ask whose token it is. Raises as `call`."""
+        """Return the token's identity. Raises as `call` does."""
         data = self.call("auth.test")
         self._app_name = _name(data.get("user")) or self._app_name
         url = as_text(data.get("url"))
@@ -105,7 +106,7 @@ class SlackApi:
         return TokenIdentity(f"{self._app_name} in {url or 'a workspace without address'}", url, scopes)
 
     def call(self, method: str, params: Params | None = None, *, about: str = "") -> Payload:
-        """What a method answers; `about` names in errors what was asked for. Raises SlackError, SourceError."""
+        """Return a method's result; `about` names its subject in errors. Raises SlackError, SourceError."""
         asked = f"{method} for {about}" if about else method
 
         def once() -> Payload | Retry:
@@ -130,7 +131,7 @@ class SlackApi:
             raise SourceError(error.message, remedy=NEXT_RUN, retryable=True) from None
 
     def members(self, method: str, key: str, **params: str) -> list[Payload]:
-        """All of a list whose items have an id, each once. A cursor that went stale starts the list anew."""
+        """Return the items of a list that have an id, each once. An expired cursor restarts the list."""
         for _ in range(MAX_RESTARTS):
             try:
                 return self._listed(method, key, params)
@@ -153,11 +154,11 @@ class SlackApi:
         raise endless(method)
 
     def messages(self, method: str, edge: str, *, about: str, **params: str) -> Iterator[list[Payload]]:
-        """The pages of a list of messages, those with a timestamp; some may come twice.
+        """Yield the pages of a list of messages with timestamps; some may come twice.
 
-        Where Slack's cursor is missing or has gone stale, the list goes on by time from the last message that was
-        seen; `edge` names the parameter for it, latest where the newest come first and oldest where the oldest do.
-        Raises SourceError rather than end before the list does.
+        Where Slack's cursor is missing or expired, the list continues by time from the last message seen. `edge` is the
+        parameter for that: "latest" for newest first, "oldest" for oldest first. Raises SourceError for a list that
+        ends too early.
         """
         start = seen = params.get(edge, "")
         cursor, restarts, empty_pages = "", 0, 0
@@ -194,7 +195,7 @@ def _next_cursor(page: Payload) -> str:
 
 
 def _furthest_timestamp(edge: str, found: list[str], seen: str) -> str:
-    """The timestamp in the direction of reading that lies furthest: the oldest where `edge` is latest."""
+    """Return the timestamp furthest in reading direction: the oldest if `edge` is "latest"."""
     times = [*found, seen] if seen else found
     return (min if edge == "latest" else max)(times, key=float) if times else ""
 

@@ -1,4 +1,4 @@
-"""The files of a Slack export, zip or folder, read within limits; nothing is ever unpacked to disk."""
+"""The files of a Slack export, a zip or a folder, read within limits and never extracted to disk."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["BrokenFileError", "SlackArchive", "open_archive"]
 MAX_FILE_BYTES = 64 * 1024 * 1024
 PLAUSIBLE_BYTES = 1024 * 1024
 MAX_RATIO = 200
-"""Messages pack to a tenth; a bomb, of which a small zip can hold thousands, to a thousandth."""
+"""Largest plausible compression ratio: messages reach ten, a bomb a thousand."""
 DAY_FILE = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
-REMEDY = "Point `path` at the zip file that Slack made, or at the folder that it unpacks to."
+REMEDY = "Point `path` at the zip file that Slack made, or at the extracted folder."
 
 
 class BrokenFileError(Exception):
-    """One file of the export cannot be used; the text says why."""
+    """One file of the export is unusable; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlackArchive:
-    """The export's own files by their names ("users.json") and each folder's day files, oldest first."""
+    """The export's own files by name ("users.json"), and each folder's day files, oldest first."""
 
     name: str
     files: tuple[str, ...]
@@ -38,18 +38,18 @@ class SlackArchive:
     _read: Callable[[str], bytes]
 
     def json(self, name: str) -> Any:
-        """A file's content. Raises BrokenFileError."""
+        """Return a file's content. Raises BrokenFileError."""
         try:
             return json.loads(self._read(name))
         except BrokenFileError:
             raise
         except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise BrokenFileError(f"it cannot be read ({error})") from error
+            raise BrokenFileError(f"it can't be read ({error})") from error
         except (ValueError, RecursionError) as error:
             raise BrokenFileError(f"it is not valid JSON ({error})") from error
 
     def objects(self, name: str) -> list[dict[str, Any]]:
-        """The objects of a file that holds a list. Raises BrokenFileError."""
+        """Return the objects of a file that holds a list. Raises BrokenFileError."""
         data = self.json(name)
         if not isinstance(data, list):
             raise BrokenFileError("it holds no list")
@@ -58,14 +58,14 @@ class SlackArchive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[SlackArchive]:
-    """Open a zip file or folder. Raises SourceError when there is none, or it is no Slack export."""
+    """Open a zip file or folder. Raises SourceError when it is missing or no Slack export."""
     if path.is_dir():
         yield _archive(path, _names_below(path), lambda name: _read_below(path, name))
     elif path.is_file():
         try:
             archive = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile) as error:
-            raise SourceError(f"{path} cannot be read as a zip file: {error}.", remedy=REMEDY) from None
+            raise SourceError(f"{path} can't be read as a zip file: {error}.", remedy=REMEDY) from None
         with archive:
             yield _archive(path, archive.namelist(), lambda name: _read_member(archive, name))
     else:
@@ -73,24 +73,24 @@ def open_archive(path: Path) -> Iterator[SlackArchive]:
 
 
 def _names_below(folder: Path) -> list[str]:
-    """The JSON files of a folder and the folders in it. Raises SourceError rather than give an incomplete list."""
+    """Return the JSON files of a folder and its subfolders. Raises SourceError if the list would be incomplete."""
     found: list[str] = []
     try:
         for item in folder.iterdir():
             below = item.iterdir() if item.is_dir() else (item,)
             found.extend(path.relative_to(folder).as_posix() for path in below if path.suffix == ".json")
     except OSError as error:
-        raise SourceError(f"{folder} cannot be listed: {error}.", remedy="Make all of it readable.") from None
+        raise SourceError(f"{folder} can't be listed: {error}.", remedy="Make the whole folder readable.") from None
     return found
 
 
 def _archive(path: Path, names: list[str], read: Callable[[str], bytes]) -> SlackArchive:
-    """Find the export's root: some zip tools put everything into one more folder."""
+    """Find the export's root: some zip tools add a folder around it."""
     roots = sorted(
         (name.removesuffix("channels.json") for name in names if re.search(r"(^|/)channels\.json$", name)), key=len
     )
     if not roots:
-        raise SourceError(f"{path} is no Slack export: it holds no channels.json.", remedy=REMEDY)
+        raise SourceError(f"{path} is not a Slack export: it has no channels.json.", remedy=REMEDY)
     root = roots[0]
     files: list[str] = []
     days: dict[str, list[str]] = {}
@@ -107,7 +107,7 @@ def _archive(path: Path, names: list[str], read: Callable[[str], bytes]) -> Slac
 def _read_below(folder: Path, name: str) -> bytes:
     file = folder / name
     if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
-        raise BrokenFileError("it is a link out of the export, or no file")
+        raise BrokenFileError("it is not a file of the export")
     with file.open("rb") as stream:
         return _limited(stream.read(MAX_FILE_BYTES + 1))
 
@@ -115,7 +115,7 @@ def _read_below(folder: Path, name: str) -> bytes:
 def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
     member = archive.getinfo(name)
     if PLAUSIBLE_BYTES < member.file_size <= MAX_FILE_BYTES and member.file_size > MAX_RATIO * member.compress_size:
-        raise BrokenFileError(f"it unpacks to more than {MAX_RATIO} times its size, as no messages do")
+        raise BrokenFileError(f"it expands to more than {MAX_RATIO} times its size, as messages never do")
     with archive.open(name) as stream:
         return _limited(stream.read(MAX_FILE_BYTES + 1))
 

@@ -1,4 +1,4 @@
-"""What hangs on a Slack message: previews of links, blocks of apps, and files."""
+"""Attachments of Slack messages: link previews, blocks of apps, and files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LANGUAGE = re.compile(r"[a-z][a-z0-9_+-]{0,19}")
 
 @dataclass(frozen=True, slots=True)
 class PostFile:
-    """A file that was posted. `label` is its line in the message as Markdown, "" where the message names it itself.
+    """A posted file. `label` is its line of Markdown in the message, "" if the message names it already.
 
-    `content` is its text, as far as it is known: for a snippet the first lines come with the message, and `whole` says
-    that they are all. `download` is the private address of the text of `size` bytes, "" where the file is no text.
-    `unknown` is a file of another workspace, of which the message tells the id only.
+    `content` is its text as far as known: a snippet's first lines come with the message, and `whole` means that these
+    are all. `download` is the private address of the text of `size` bytes, "" for other files. `unknown` is a file of
+    another workspace, of which the message has only the id.
     """
 
     id: str
@@ -40,7 +40,7 @@ class PostFile:
 
 
 def attachment_quotes(message: Payload, names: SlackNames) -> Iterator[str]:
-    """Previews of links, and what integrations attach, as quotes."""
+    """Yield link previews, and attachments of integrations, as quotes."""
     for attachment in as_mappings(message.get("attachments")):
         title, link = as_text(attachment.get("title")), as_text(attachment.get("title_link"))
         heading = _link(link, title)
@@ -55,7 +55,7 @@ def attachment_quotes(message: Payload, names: SlackNames) -> Iterator[str]:
 
 
 def block_texts(blocks: object, depth: int = 0) -> Iterator[str]:
-    """The texts of Block Kit blocks, for messages of apps that have no other."""
+    """Yield the texts of Block Kit blocks, which apps may send without other text."""
     for block in as_mappings(blocks):
         if block.get("type") in ("mrkdwn", "plain_text"):
             yield as_text(block.get("text"))
@@ -66,13 +66,13 @@ def block_texts(blocks: object, depth: int = 0) -> Iterator[str]:
 
 
 def read_files(message: Payload, said: str) -> tuple[PostFile, ...]:
-    """The files of a message that says `said`, by name and permalink; what is deleted or hidden has neither."""
+    """Return the files of a message with the text `said`; deleted and hidden files are left out."""
     payloads = [*as_mappings(message.get("files")), *as_mappings([message.get("file")])]
     return tuple(file for payload in payloads if (file := read_file(payload, said)))
 
 
 def read_file(payload: Payload, said: str = "") -> PostFile | None:
-    """A file object, or None where it tells nothing. Private addresses of an export carry secrets and are not shown."""
+    """Read a file object; None if it has no name. Private addresses carry secrets and are never shown."""
     identity, mode = as_text(payload.get("id")), as_text(payload.get("mode"))
     name = " ".join((as_text(payload.get("title")) or as_text(payload.get("name"))).split())
     if payload.get("file_access") == "check_file_info" and identity:
@@ -94,12 +94,12 @@ def read_file(payload: Payload, said: str = "") -> PostFile | None:
         language=language if LANGUAGE.fullmatch(language) and language != "text" else "",
         whole=bool(preview) and not payload.get("preview_is_truncated") and not payload.get("lines_more"),
         size=as_count(payload.get("size")),
-        download=private if is_text and kind != "text/html" else "",  # Slack's page to log in is HTML, too
+        download=private if is_text and kind != "text/html" else "",  # Slack's login page is HTML as well
     )
 
 
 def file_lines(file: PostFile) -> Iterator[str]:
-    """The file's name, and below it what is known of its text, as code."""
+    """Yield the file's name, and below it its known text, as code."""
     if file.label:
         yield file.label
     if file.content:
@@ -109,6 +109,6 @@ def file_lines(file: PostFile) -> Iterator[str]:
 
 
 def _link(url: str, label: str) -> str:
-    """Mrkdwn for a link, or for the label alone where there is nothing to link to."""
+    """Return mrkdwn for a link, or the label alone without an address."""
     label = " ".join(label.split()).replace("<", "&lt;").replace(">", "&gt;")
     return f"<{url}|{label}>" if label and re.fullmatch(r"https?://[^\s<>|]+", url) else label

@@ -1,4 +1,4 @@
-"""One channel: what of it is not as it was, and what exists."""
+"""Reading one channel: the conversations that changed, and those that exist."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["ChannelReader", "ChannelStep"]
 
 DAY = 86_400.0
 BATCH_DOCUMENTS = 25
-"""Few enough that a read that is cut off loses little, where Slack allows one call a minute."""
+"""Documents in a batch: few enough to lose little when a read is interrupted at one call a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelStep:
-    """Documents, and how far the channel is read once they are indexed."""
+    """Documents, and the channel's state once they are indexed."""
 
     documents: tuple[Document, ...]
     state: ChannelState
@@ -34,9 +34,7 @@ class ChannelStep:
 
 @dataclass(frozen=True, slots=True)
 class _ConversationChanges:
-    """What became of conversations: the documents of those that are not as they were, and the marks of all, now and
-    before.
-    """
+    """Changed conversations: their documents, and the digests of all examined ones, new and old."""
 
     documents: tuple[Document, ...] = ()
     marks: frozenset[str] = frozenset()
@@ -45,7 +43,7 @@ class _ConversationChanges:
 
 @dataclass(frozen=True, slots=True)
 class ChannelReader:
-    """Reads channels of a workspace. `since` (seconds since the epoch) is where what is wanted begins."""
+    """Reads channels of a workspace. `since` (seconds since the epoch) is the start of the selected time."""
 
     workspace: Workspace
     publisher: ConversationDocuments
@@ -54,7 +52,9 @@ class ChannelReader:
     since: float
 
     def read(self, channel: Channel, state: ChannelState) -> Iterator[ChannelStep]:
-        """Yield what changed in the look-back window, then what was never read; a step without documents moves on."""
+        """Yield changes in the look-back window, then what was never read; a step without documents only advances the
+        state.
+        """
         if state.todo != float("inf"):  # something was read before
             for step in self._refresh(channel, state):
                 state = step.state
@@ -63,7 +63,7 @@ class ChannelReader:
             yield from self._complete(channel, state)
 
     def list_ids(self, channel: Channel) -> Iterator[str]:
-        """Yield the id of every conversation of the channel; threads are not opened for it."""
+        """Yield the id of every conversation of the channel, without opening threads."""
         for week in weeks(self.workspace.api, channel.id, about=self.workspace.about(channel), since=self.since):
             for conversation in self._grouped(week.loose):
                 yield self.publisher.document_id(channel, conversation.ts)
@@ -72,7 +72,7 @@ class ChannelReader:
                     yield self.publisher.document_id(channel, root["ts"])
 
     def _refresh(self, channel: Channel, state: ChannelState) -> Iterator[ChannelStep]:
-        """Go through the look-back window. What is known of conversations stays until its end: it may be cut off."""
+        """Read the look-back window. Digests stay until its end, as the read may be interrupted."""
         floor = max(week_of(state.newest - self.chosen.look_back_days * DAY), state.todo or 0.0, self.since)
         recent = state.newest - self.chosen.recheck_days * DAY
         newest, met, left = state.newest, frozenset[str](), state.marks
@@ -88,7 +88,7 @@ class ChannelReader:
         yield ChannelStep((), replace(state, newest=newest, marks=met))
 
     def _complete(self, channel: Channel, state: ChannelState) -> Iterator[ChannelStep]:
-        """Go on, from where all was read, to the channel's first message."""
+        """Continue from the oldest week read to the channel's first message."""
         before = None if state.todo == float("inf") else state.todo
         known = ConversationDigests(state.marks)
         about = self.workspace.about(channel)
@@ -106,17 +106,17 @@ class ChannelReader:
     def _changed(
         self, channel: Channel, week: Week, known: ConversationDigests, recent: float
     ) -> Iterator[_ConversationChanges]:
-        """What became of each conversation of a week since it was marked.
+        """Yield the changes to each conversation of a week.
 
-        History shows of a thread how many replies it has and when the last one came, but not that one was edited: a
-        thread with a reply since `recent` is opened even if nothing else changed.
+        History shows a thread's number of replies and the last one's time, but no edits. So a thread with a reply since
+        `recent` is opened even if nothing else changed.
         """
         for conversation in self._grouped(week.loose):
             yield self._changed_document(channel, conversation, week.messages, known)
         for root in week.roots:
             before, latest = known.of(root["ts"]), as_text(root.get("latest_reply"))
-            told = [root.get(key) for key in ("reply_count", "reply_users_count", "latest_reply")]
-            mark = conversation_digest(root["ts"], "thread", self._post(root, self.workspace.people.names), told)
+            state = [root.get(key) for key in ("reply_count", "reply_users_count", "latest_reply")]
+            mark = conversation_digest(root["ts"], "thread", self._post(root, self.workspace.people.names), state)
             if mark in before and not (is_ts(latest) and float(latest) >= recent):
                 yield _ConversationChanges(marks=before, before=before)
                 continue
@@ -128,8 +128,9 @@ class ChannelReader:
     def _changed_document(
         self, channel: Channel, conversation: Conversation, messages: Iterable[Payload], known: ConversationDigests
     ) -> _ConversationChanges:
-        """The conversation's document, unless it is known as it is. People of other workspaces are looked up, and
-        files read, only for a document that is made.
+        """Return the conversation's document, unless it is unchanged.
+
+        External users are looked up, and files read, only for a changed document.
         """
         before = known.of(conversation.ts)
         files = [(file.id, file.size) for post in conversation.posts for file in post.files]
@@ -153,8 +154,9 @@ class ChannelReader:
         return read_post(message, names, self.workspace.people.bots)
 
     def _has_document(self, root: Payload) -> bool:
-        """Whether a thread has a document, by its first message alone. Where that cannot say, it has: to list what was
-        never read does no harm, and what is not listed is removed.
+        """Return True if a thread has a document, judged by its first message alone.
+
+        In doubt it has one: listing too much does no harm, but unlisted documents are removed.
         """
         post = self._post(root, self.workspace.people.names)
         if self.chosen.include_bots or (post and not post.bot):
@@ -166,7 +168,7 @@ class ChannelReader:
 
 
 def _batches(found: Iterable[_ConversationChanges]) -> Iterator[_ConversationChanges]:
-    """Several at once, so that a batch has up to 25 documents."""
+    """Merge changes, up to 25 documents each."""
     documents: list[Document] = []
     marks, before = set[str](), set[str]()
     for one in found:
@@ -180,6 +182,6 @@ def _batches(found: Iterable[_ConversationChanges]) -> Iterator[_ConversationCha
 
 
 def _last_activity(week: Week) -> float:
-    """When anything was said last in a week's messages and their threads."""
+    """Return the time of the last message in a week's messages and their threads."""
     times = [as_text(message.get(key)) for message in week.messages for key in ("ts", "latest_reply")]
     return max(float(time) for time in times if is_ts(time))

@@ -1,4 +1,4 @@
-"""How far channels were read: the cursor of the source `slack`."""
+"""The cursor of the source `slack`: the state of each channel."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MARK_LENGTH = 12
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """What is known of a channel. Times are Slack's own, in seconds since the epoch, so that no other clock matters.
+    """The state of a channel. Times are Slack's own, in seconds since the epoch, so that no other clock matters.
 
-    `shape` tells a channel's name and audience: when these change, all its documents do. `newest` is the last time at
-    which anything was said. All from `todo` on was read, and nothing before it; None when nothing is left. `marks` tell
-    the conversations of the look-back window as they were.
+    `shape` identifies a channel's name and audience; when these change, all its documents do. `newest` is the time of
+    its last activity. Everything from `todo` on was read, and nothing before; None when all was read. `marks` are the
+    digests of the conversations in the look-back window.
     """
 
     shape: str
@@ -34,13 +34,13 @@ class ChannelState:
 
 
 def conversation_digest(ts: str, *values: object) -> str:
-    """Twelve characters that tell values from all others (48 bits of their sha256), and what they are values of."""
+    """Return twelve characters that identify a conversation and its values (48 bits of their sha256)."""
     digest = sha256(json.dumps(values, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).digest()
     return _key(ts) + urlsafe_b64encode(digest[:6]).decode()
 
 
 class ConversationDigests:
-    """The marks of conversations, to be found by the timestamps of these."""
+    """Digests of conversations, by their timestamps."""
 
     def __init__(self, marks: Iterable[str]) -> None:
         self._by_key: dict[str, set[str]] = {}
@@ -48,7 +48,7 @@ class ConversationDigests:
             self._by_key.setdefault(mark[:KEY_LENGTH], set()).add(mark)
 
     def of(self, ts: str) -> frozenset[str]:
-        """What is known of a conversation. Once in 16 million, another's marks are among it."""
+        """Return a conversation's digests. Once in 16 million, another conversation's are among them."""
         return frozenset(self._by_key.get(_key(ts), ()))
 
 
@@ -57,8 +57,8 @@ def _key(ts: str) -> str:
 
 
 class CursorWriter:
-    """Writes cursors of the states of channels, which change one at a time; `selection` tells which documents the
-    declaration chose.
+    """Writes cursors for the states of channels, which change one at a time; `selection` identifies the declaration's
+    selection.
     """
 
     def __init__(self, selection: str, states: Mapping[str, ChannelState]) -> None:
@@ -66,13 +66,13 @@ class CursorWriter:
         self._channels = {identity: _values(state) for identity, state in states.items()}
 
     def after(self, identity: str, state: ChannelState) -> Cursor:
-        """The cursor once the channel is in this state."""
+        """Return the cursor once the channel is in this state."""
         self._channels[identity] = _values(state)
         return json.dumps({"selection": self._selection, "channels": self._channels}, sort_keys=True)
 
 
 def from_cursor(cursor: Cursor, selection: str, source_id: str) -> dict[str, ChannelState]:
-    """The states in a cursor; none when the declaration chose other documents then. Raises SourceError."""
+    """Read the states in a cursor; none if it belongs to another selection. Raises SourceError if it is invalid."""
     try:
         stored = json.loads(cursor)
         if stored["selection"] != selection:

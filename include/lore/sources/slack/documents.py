@@ -1,4 +1,4 @@
-"""Conversations to documents: the same ids and texts, whether they come from an export or from the Web API."""
+"""Documents of conversations, with the same ids and texts from an export and from the Web API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Channel", "ConversationDocuments", "WorkspaceUsers", "read_channel"]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel; `name` has no # before it."""
+    """A channel; `name` has no leading #."""
 
     id: str
     name: str
@@ -24,7 +24,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceUsers:
-    """What ids mean, and the ids of the users that are bots."""
+    """Names for ids, and the ids of bots."""
 
     names: SlackNames
     bots: Container[str]
@@ -44,10 +44,10 @@ class WorkspaceUsers:
 
 @dataclass(frozen=True, slots=True)
 class ConversationDocuments:
-    """Makes documents named SOURCE:CHANNEL:TS, where TS is that of the thread, or of the conversation's first message.
+    """Builds documents named SOURCE:CHANNEL:TS, where TS is the thread's timestamp, or the conversation's first.
 
-    `workspace_url` is the address that permalinks start with, "" for documents without one. What is said in a private
-    channel is for `slack:CHANNEL` alone, whatever `audiences` say.
+    `workspace_url` begins permalinks; without one ("") documents have no address. Only `slack:CHANNEL` may see a
+    private channel, whatever `audiences` say.
     """
 
     source_id: str
@@ -55,11 +55,11 @@ class ConversationDocuments:
     audiences: tuple[str, ...]
 
     def document_id(self, channel: Channel, ts: str) -> str:
-        """The id of the conversation that `ts` names."""
+        """Return the id of the conversation with the timestamp `ts`."""
         return f"{self.source_id}:{channel.id}:{ts}"
 
     def document(self, channel: Channel, conversation: Conversation) -> Document:
-        """The conversation under its permalink."""
+        """Return the conversation's document, under its permalink."""
         link = f"{self.workspace_url}/archives/{channel.id}/p{conversation.ts.replace('.', '')}"
         return Document(
             id=self.document_id(channel, conversation.ts),
@@ -78,7 +78,7 @@ class ConversationDocuments:
 
 
 def read_channel(payload: Payload, *, private: bool = False) -> Channel | None:
-    """Slack's channel object, or None where it has no id or name. Ids of private channels began with G once."""
+    """Read Slack's channel object; None without id or name. Ids of private channels once began with G."""
     identity, name = as_text(payload.get("id")), as_text(payload.get("name"))
     hidden = private or bool(payload.get("is_private")) or bool(payload.get("is_group")) or identity.startswith("G")
     return Channel(identity, one_line(name), hidden) if identity and name else None

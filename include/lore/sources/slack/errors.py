@@ -1,4 +1,4 @@
-"""What Slack refuses, in words a person can act on."""
+"""Slack's errors, with advice for people."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["NEXT_RUN", "SET_TOKEN", "UNREADABLE", "SlackError", "endless", "erro
 
 SET_TOKEN = "Set LORE_SLACK_TOKEN to the Bot User OAuth Token (xoxb-…) from the app's page OAuth & Permissions."  # noqa: S105
 UNREADABLE = frozenset({"not_in_channel", "channel_not_found"})
-"""Refusals that are one channel's alone."""
-NEXT_RUN = "What was read so far is kept; the next run goes on from there."
+"""Refusals that concern one channel only."""
+NEXT_RUN = "Lore keeps what it has read; the next run continues from there."
 
 
 class SlackError(SourceError):
-    """Slack refused a call with an error `code` that repeating does not help against."""
+    """Slack refused a call with an error `code` that a retry doesn't change."""
 
     def __init__(self, message: str, *, code: str, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -24,39 +24,39 @@ class SlackError(SourceError):
 
 
 def refusal(asked: str, answer: Payload, *, about: str, app: str) -> SlackError:
-    """The error for an answer that is not ok; `asked` is the call, `about` its channel, `app` the app's name."""
+    """Return the error for a refusal; `asked` is the call, `about` its channel, `app` the app's name."""
     code = error_code(answer.get("error")) or "unknown_error"
     if code != "missing_scope":
         return SlackError(f"Slack refuses {asked}: {code}.", code=code, remedy=_remedy(code, about, app))
     needed, provided = _scopes(answer.get("needed")), _scopes(answer.get("provided"))
-    lacking = f"one of the scopes {needed}" if "," in needed else f"the scope {needed or '(Slack does not say which)'}"
-    add = f"the one of {needed} that is for this kind of channel" if "," in needed else needed or "it"
+    lacking = f"one of the scopes {needed}" if "," in needed else f"the scope {needed or '(unnamed by Slack)'}"
+    add = f"the one of {needed} for this kind of channel" if "," in needed else needed or "it"
     return SlackError(
         f"Slack refuses {asked}: the token lacks {lacking}; it has {provided or 'none'}.",
         code=code,
-        remedy=f"Add {add} to the app under OAuth & Permissions, reinstall it, and set the token anew if it changed.",
+        remedy=f"Add {add} to the app under OAuth & Permissions, reinstall it, and set the token again if it changed.",
     )
 
 
 def endless(method: str, about: str = "") -> SourceError:
-    """The error for a list whose pages do not come to its end."""
+    """Return the error for a list without an end."""
     return SourceError(
-        f"The pages of Slack's {method}{f' for {about}' if about else ''} do not come to their end.",
-        remedy="Nothing is taken for deleted. If it happens again, look at Slack's status page.",
+        f"The pages of Slack's {method}{f' for {about}' if about else ''} don't end.",
+        remedy="Nothing was deleted. If it happens again, check Slack's status page.",
         retryable=True,
     )
 
 
 def unexpected_answer(method: str) -> SourceError:
-    """The error for an answer that is not one of Slack's."""
+    """Return the error for a reply that isn't Slack's."""
     return SourceError(
-        f"{method} answered something else than Slack does.",
+        f"{method} didn't answer like Slack.",
         remedy="Check `base_url`: Slack's API is https://slack.com/api.",
     )
 
 
 def error_code(value: object) -> str:
-    """An error code, which is a word; anything else that a server says is not repeated."""
+    """Return an error code, which is a word; "" for anything else, which errors don't repeat."""
     text = as_text(value)
     return text if re.fullmatch(r"[a-z_]{1,60}", text) else ""
 

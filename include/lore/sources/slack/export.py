@@ -1,4 +1,4 @@
-"""A Slack workspace export: each thread a document, and each conversation outside threads."""
+"""The source `slack_export`: the threads and conversations of a Slack workspace export."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["SlackExportSource"]
 
 
 class SlackExportSource:
-    """Documents named SOURCE:CHANNEL:TS, where TS is that of the thread, or of the conversation's first message.
+    """Documents named SOURCE:CHANNEL:TS, where TS is the thread's timestamp, or the conversation's first.
 
-    Public channels are read when `channels` is empty; private ones only when named there; direct messages never.
-    There is no cursor: an export is read as a whole.
+    Public channels are read if `channels` is empty, private ones only if named there, direct messages never. There is
+    no cursor: every run reads the whole export.
     """
 
     def __init__(self, declaration: SlackExportDeclaration) -> None:
@@ -30,7 +30,7 @@ class SlackExportSource:
         self._publisher = ConversationDocuments(declaration.id, declaration.workspace_url or "", declaration.audiences)
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield a batch for each channel; a day that cannot be read is a failure by name."""
+        """Yield a batch for each channel; an unreadable day is a failure by name."""
         with open_archive(self._declaration.path) as archive:
             export = _Export.of(archive)
             for channel in self._channels(export):
@@ -40,8 +40,9 @@ class SlackExportSource:
                 yield Batch(documents, failures=tuple(failures))
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every conversation. Raises SourceError when a day cannot be read: what it holds would seem
-        to be deleted.
+        """Yield the id of every conversation.
+
+        Raises SourceError when a day is unreadable, as its conversations would look deleted.
         """
         with open_archive(self._declaration.path) as archive:
             export = _Export.of(archive)
@@ -51,7 +52,7 @@ class SlackExportSource:
                     yield self._publisher.document_id(channel, conversation.ts)
                 if failures:
                     raise SourceError(
-                        f"{archive.name} cannot be listed completely: {failures[0].reason}",
+                        f"{archive.name} can't be listed completely: {failures[0].reason}",
                         remedy="Repair the export or make a new one; until then nothing is removed from the index.",
                     )
 
@@ -66,7 +67,7 @@ class SlackExportSource:
             if channel is None:
                 near = difflib.get_close_matches(name.removeprefix("#"), named, n=1)
                 raise SourceError(
-                    f"The export {self._declaration.path.name} holds no channel {name!r}.",
+                    f"The export {self._declaration.path.name} has no channel {name!r}.",
                     remedy=f"Did you mean {near[0]!r}?" if near else "Correct `channels` in the declaration.",
                 )
             chosen[channel.id] = channel
@@ -87,7 +88,7 @@ class SlackExportSource:
 
 @dataclass(frozen=True, slots=True)
 class _Export:
-    """An opened export; `folders` says in which folder a channel's days are."""
+    """An opened export; `folders` maps a channel to the folder of its days."""
 
     archive: SlackArchive
     people: WorkspaceUsers
@@ -95,7 +96,7 @@ class _Export:
 
     @classmethod
     def of(cls, archive: SlackArchive) -> _Export:
-        """Read who and what there is. Raises SourceError when that cannot be read."""
+        """Read users and channels. Raises SourceError when they are unreadable."""
         users = _objects(archive, "users.json")
         folders = {
             channel: payload["name"]
@@ -107,10 +108,10 @@ class _Export:
 
 
 def _objects(archive: SlackArchive, name: str) -> list[Mapping[str, Any]]:
-    """A file of the export, or nothing where it has none (an export without people is still one)."""
+    """Return a file's objects; none if it is missing, as an export may have no users."""
     if name not in archive.files:
         return []
     try:
         return list(archive.objects(name))
     except BrokenFileError as error:
-        raise SourceError(f"{name} in {archive.name} is broken: {error}.", remedy="Make a new export.") from None
+        raise SourceError(f"{name} in {archive.name} is damaged: {error}.", remedy="Make a new export.") from None

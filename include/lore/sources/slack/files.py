@@ -12,9 +12,9 @@ import httpx
 
 from lore.convert.decoding import clean, decode
 from lore.errors import ConversionError, SourceError
-from lore.sources.bodies import read_body, retry_for_error
+from lore.sources.http.client import read_body, retry_for_error
+from lore.sources.http.retries import TRANSIENT, Retry, retry_after
 from lore.sources.payload import as_mapping
-from lore.sources.retries import TRANSIENT, Retry, retry_after
 from lore.sources.slack.api import SlackApi, SlackConnection
 from lore.sources.slack.attachments import PostFile, read_file
 from lore.sources.slack.errors import NEXT_RUN, SlackError
@@ -28,9 +28,9 @@ UNREADABLE_FILE_CODES = frozenset({"file_not_found", "file_deleted", "access_den
 
 
 class SlackFiles:
-    """Reads files with the token of the API, which goes to `base_url`'s own hosts and to no other.
+    """Reads files with the API's token, which reaches the hosts of `base_url` only.
 
-    A file of more than `max_bytes`, or one that is no text, keeps what its message tells of it.
+    A file of more than `max_bytes`, or one without text, keeps what its message says.
     """
 
     def __init__(self, api: SlackApi, connection: SlackConnection, *, max_bytes: int) -> None:
@@ -48,8 +48,9 @@ class SlackFiles:
             self._client.close()
 
     def with_file_texts(self, conversation: Conversation) -> Conversation:
-        """The conversation with the text of its files. Raises SourceError when Slack cannot be reached, and when it
-        does not give files to this token.
+        """Return the conversation with the text of its files.
+
+        Raises SourceError when Slack is unreachable, or refuses files to this token.
         """
         posts = (
             replace(post, files=tuple(self._complete(file) for file in post.files)) if post.files else post
@@ -80,7 +81,7 @@ class SlackFiles:
         return replace(file, content=text, whole=True) if text else file
 
     def _look_up(self, file: PostFile) -> PostFile:
-        """The file of another workspace: its message tells no more than the id."""
+        """Look up a file of another workspace, of which its message has only the id."""
         try:
             payload = as_mapping(self._api.call("files.info", {"file": file.id}, about="a file").get("file"))
         except SlackError as error:
@@ -90,7 +91,7 @@ class SlackFiles:
         return read_file({**payload, "file_access": "visible"}) or file
 
     def is_slack_address(self, url: str) -> bool:
-        """Whether the address is one of Slack's, or, where another server stands in for Slack, of that server."""
+        """Return True for an address of Slack's, or of the server that the base URL names instead."""
         try:
             parts, port = urlsplit(url), urlsplit(url).port
         except ValueError:
@@ -102,18 +103,18 @@ class SlackFiles:
         return (parts.scheme, host, port) == (self._home.scheme, home, self._home.port)
 
     def _download(self, file: PostFile) -> bytes | Retry:
-        """The file's bytes; none when it is gone, or larger than was said."""
+        """Return the file's bytes; none if it was deleted, or is larger than announced."""
         if self._client is None:
             headers = {"User-Agent": "lore", "Authorization": f"Bearer {self._token}"}
             self._client = httpx.Client(timeout=self._timeout, headers=headers, follow_redirects=False)
         deadline = time.monotonic() + self._timeout
         try:
             with self._client.stream("GET", file.download) as response:
-                body = read_body(response, most=self._max_bytes, deadline=deadline)
+                body = read_body(response, max_bytes=self._max_bytes, deadline=deadline)
         except httpx.TimeoutException as error:
             return retry_for_error(error, self._timeout)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:  # whose words may hold the address of the file
-            return Retry(f"it cannot be downloaded ({type(error).__name__})")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:  # the message may contain the file's address
+            return Retry(f"it can't be downloaded ({type(error).__name__})")
         if body is None:
             return b""
         status = response.status_code
@@ -129,7 +130,7 @@ class SlackFiles:
 
 def _refused(status: int) -> SourceError:
     return SourceError(
-        f"Slack does not give files to this token (HTTP {status}, and a page to log in instead of a file).",
+        f"Slack refuses files to this token (HTTP {status}, with a login page instead of a file).",
         remedy="Add the scope files:read to the app under OAuth & Permissions and reinstall it, or set "
         "`include_files: false`.",
     )

@@ -19,7 +19,7 @@ MISSING_THREAD_CODES = frozenset({"thread_not_found", "message_not_found"})
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """The messages of one week, each once; `start` is when it began, in seconds since the epoch."""
+    """The messages of one week, each once; `start` is its beginning, in seconds since the epoch."""
 
     start: float
     messages: tuple[Payload, ...]
@@ -31,7 +31,7 @@ class Week:
 
     @property
     def roots(self) -> list[Payload]:
-        """The first messages of threads, also of those that were deleted while their replies stay."""
+        """First messages of threads, also deleted ones whose replies remain."""
         return [
             message
             for message in self.messages
@@ -42,9 +42,9 @@ class Week:
 def weeks(
     api: SlackApi, channel: str, *, about: str, before: float | None = None, since: float = 0.0
 ) -> Iterator[Week]:
-    """The weeks that hold messages of `since` or later and before `before`, newest first, each complete.
+    """Yield the weeks with messages since `since` and before `before`, newest first, each complete.
 
-    Slack lists a channel from its newest message on; when it does not, SourceError is raised rather than a week cut.
+    Raises SourceError if Slack doesn't list the newest messages first, as a week would be incomplete.
     """
     pending: dict[str, Payload] = {}
     done: set[str] = set()
@@ -70,7 +70,7 @@ def weeks(
 
 
 def replies(api: SlackApi, channel: str, ts: str, *, about: str) -> list[Payload]:
-    """All messages of a thread with its first one, in no particular order; none where it was deleted meanwhile."""
+    """Return all messages of a thread, in any order; none if it was deleted meanwhile."""
     found: dict[str, Payload] = {}
     try:
         for page in api.messages("conversations.replies", "oldest", about=about, channel=channel, ts=ts):

@@ -1,4 +1,4 @@
-"""Slack's messages to posts, and posts to conversations: what an export and the Web API have in common."""
+"""Posts from Slack's messages, and conversations from posts, for the export and the Web API."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = [
 SPEAKING_SUBTYPES = frozenset(
     {"", "me_message", "thread_broadcast", "reply_broadcast", "file_share", "file_comment", "bot_message"}
 )
-"""Subtypes in which somebody says something; all others are joins, leaves, topics and the like."""
+"""Subtypes of messages with text; all others are joins, leaves, topics and the like."""
 SILENCE_SECONDS = 2 * 3600.0
-"""Seconds after which the next message outside threads begins another conversation."""
+"""Seconds of silence after which the next message outside threads begins another conversation."""
 WEEK = 7 * 86_400.0
 WEEK_START = 3 * 86_400.0 + 8 * 3600.0
-"""The first Sunday, 8:00 UTC: an hour at which the fewest offices of the world talk."""
+"""The first Sunday, 8:00 UTC, when the fewest offices in the world are open."""
 MAX_POSTS = 50
-"""A conversation outside threads is cut here, so that a busy channel does not become one document."""
+"""Posts of a conversation outside threads, so that a busy channel doesn't become one document."""
 SAME_AUTHOR_SECONDS = 300.0
-"""Within so many seconds, a person's posts stand under one name."""
+"""Seconds within which one name stands above several posts of a person."""
 TITLE_CHARACTERS = 80
 NAME_CHARACTERS = 200
 
@@ -45,7 +45,7 @@ NAME_CHARACTERS = 200
 class Post:
     """A message as Markdown `text`, and `plain` for a title. `ts` identifies it in its channel, `thread` its thread.
 
-    `edited` is when it was last edited, in seconds since the epoch, 0 if never.
+    `edited` is the time of the last edit, in seconds since the epoch, 0 if never.
     """
 
     ts: str
@@ -59,7 +59,7 @@ class Post:
 
     @property
     def seconds(self) -> float:
-        """When it was posted, since the epoch."""
+        """The time of posting, in seconds since the epoch."""
         return float(self.ts)
 
 
@@ -72,29 +72,29 @@ class Conversation:
 
     @property
     def updated_at(self) -> datetime:
-        """When it was last posted to, or edited."""
+        """The time of the last post or edit."""
         return datetime.fromtimestamp(max(max(post.seconds, post.edited) for post in self.posts), UTC)
 
 
 def week_of(seconds: float) -> float:
-    """When the week began that a time lies in, on Sunday at 8:00 UTC; both in seconds since the epoch."""
+    """Return the start of the week of a time, Sunday 8:00 UTC; both in seconds since the epoch."""
     return seconds - (seconds - WEEK_START) % WEEK
 
 
 def display_name(user: Payload) -> str:
-    """What people are called: the real name where there is one."""
+    """Return the name of a user: the real name if there is one."""
     profile = as_mapping(user.get("profile"))
     candidates = (profile.get("real_name"), user.get("real_name"), profile.get("display_name"), user.get("name"))
     return next((one_line(name) for name in candidates if isinstance(name, str) and name.strip()), "")
 
 
 def one_line(name: str) -> str:
-    """A name as it stands before every message: one line, and no longer than a name is."""
+    """Return a name in one line of limited length."""
     return " ".join(name.split())[:NAME_CHARACTERS]
 
 
 def read_post(message: Payload, names: SlackNames, bots: Container[str]) -> Post | None:
-    """The post that a message is, or None when nobody says anything in it. `bots` are ids of users that are bots."""
+    """Read the post in a message; None if it has no text. `bots` are the ids of users that are bots."""
     ts, subtype = as_text(message.get("ts")), as_text(message.get("subtype"))
     if (
         message.get("type", "message") != "message"
@@ -124,10 +124,10 @@ def read_post(message: Payload, names: SlackNames, bots: Container[str]) -> Post
 
 
 def conversations(posts: Iterable[Post], include_bots: bool) -> Iterator[Conversation]:
-    """Group a channel's posts: a thread is one conversation, posts outside threads are parted by silence.
+    """Group a channel's posts: a thread is one conversation; silence separates posts outside threads.
 
-    They are parted by the turn of the week as well, so that any week can be grouped without knowing what came before
-    it. Without bots, a thread that a bot began stays when people answer in it: they talk about what it said.
+    The end of a week separates them as well, so that any week can be grouped without the one before. Without bots, a
+    thread that a bot began stays if people answer in it.
     """
     unique = {post.ts: post for post in posts}
     threads: dict[str, list[Post]] = {}
@@ -154,7 +154,7 @@ def _is_separate(post: Post, following: Post) -> bool:
 
 
 def render(conversation: Conversation) -> str:
-    """The conversation as Markdown: each post under its author and time (UTC)."""
+    """Return the conversation as Markdown: each post under its author and time (UTC)."""
     lines: list[str] = []
     before: Post | None = None
     for post in conversation.posts:
@@ -168,7 +168,7 @@ def render(conversation: Conversation) -> str:
 
 
 def title_of(conversation: Conversation, channel: str) -> str:
-    """The channel and the first words."""
+    """Return the channel and the first words."""
     words = conversation.posts[0].plain
     if len(words) > TITLE_CHARACTERS:
         words = words[:TITLE_CHARACTERS].rpartition(" ")[0] or words[:TITLE_CHARACTERS]
@@ -177,13 +177,13 @@ def title_of(conversation: Conversation, channel: str) -> str:
 
 
 def author_id(message: Payload) -> str:
-    """The id of the user who wrote the message, "" where it has none."""
+    """Return the id of the message's author, "" if it has none."""
     comment, file = as_mapping(message.get("comment")), as_mapping(message.get("file"))
     return as_text(message.get("user")) or as_text(comment.get("user")) or as_text(file.get("user"))
 
 
 def _author(message: Payload, user: str, names: SlackNames) -> str:
-    """The name; a person of another workspace is not among the users, but comes with a profile."""
+    """Return the author's name; users of other workspaces come with a profile of their own."""
     bot = as_mapping(message.get("bot_profile"))
     guest = display_name({"profile": message.get("user_profile")})
     given = as_text(bot.get("name")) or as_text(message.get("username")) or user

@@ -1,7 +1,7 @@
-"""Slack's mrkdwn, as messages are stored, to Markdown.
+"""Markdown from mrkdwn, the markup of Slack's stored messages.
 
-What a person typed stays literal: where Markdown would read more into it than Slack shows (a heading, an image, a tag),
-it is escaped. Code is never escaped. Emoji keep their names (`:tada:`), which can be searched.
+Typed text stays literal: it is escaped where Markdown would see more in it than Slack shows (a heading, an image, a
+tag). Code is never escaped. Emoji keep their names (`:tada:`), so that people can search for them.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ STRIKE = re.compile(r"(?<![\w~])~(?=[^\s~])([^~\n]*[^\s~])~(?![\w~])")
 BULLET = re.compile(r"^([ \t]*)[•◦▪‣⁃]\ufe0e?[ \t]+", re.MULTILINE)
 HEADING = re.compile(r"^( {0,3})(#{1,6}(?=[ \t]|$)|[=-]{2,}(?=[ \t]*$)|~{3,})", re.MULTILINE)
 STASH = re.compile("\ue000([0-9]{1,6})\ue001")
-"""Finished pieces stand between two characters of the private use area while the rest is worked on."""
+"""Finished pieces wait between two characters of the private use area."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlackNames:
-    """What ids mean: of users (`U…`) and of channels (`C…`). An unknown id shows as itself."""
+    """Names of users (`U…`) and channels (`C…`) by id. An unknown id stays."""
 
     users: Mapping[str, str] = field(default_factory=dict)
     channels: Mapping[str, str] = field(default_factory=dict)
 
 
 def to_markdown(text: str, names: SlackNames) -> str:
-    """A message as Markdown: links, mentions, styles, quotes, lists and code."""
+    """Return a message as Markdown: links, mentions, styles, quotes, lists and code."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ue000", "").replace("\ue001", "")
     stash: list[str] = []
 
@@ -55,25 +55,25 @@ def to_markdown(text: str, names: SlackNames) -> str:
     text = escape(_entities(_quotes(text)))
     text = STRIKE.sub(r"~~\1~~", BOLD.sub(r"**\1**", text))
     text = re.sub(r"\n{3,}", "\n\n", BULLET.sub(r"\1- ", text))
-    text = STASH.sub(put_back, STASH.sub(put_back, text))  # twice: code may stand in the label of a link
+    text = STASH.sub(put_back, STASH.sub(put_back, text))  # twice: a link's label may contain code
     return text.strip("\n ")
 
 
 def to_plain(text: str, names: SlackNames) -> str:
-    """A message as one line without markup, for titles."""
+    """Return a message as one line without markup, for titles."""
     text = TOKEN.sub(lambda match: _label(match[1], names), text.replace("```", " "))
     return " ".join(BOLD.sub(r"\1", _entities(text)).lstrip("> ").replace("`", "").split())
 
 
 def escape(text: str) -> str:
-    """Text that a person typed, so that Markdown shows it and does nothing else with it."""
+    """Escape typed text, so that Markdown shows it literally."""
     text = TAG_START.sub(r"\\<", text)
     text = LINK_END.sub(r"\\]", text).replace("```", r"\`\`\`")
     return HEADING.sub(r"\1\\\2", text)
 
 
 def _entities(text: str) -> str:
-    """Slack escapes three characters and no more."""
+    """Resolve the three entities that Slack uses."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
@@ -82,7 +82,7 @@ def _in_code(text: str, names: SlackNames) -> str:
 
 
 def _quotes(text: str) -> str:
-    """`>` quotes a line and `>>>` all that follows; a blank line ends a quote, as Markdown wants it."""
+    """Convert quotes: `>` quotes a line, `>>>` the rest; a blank line ends a quote, as Markdown requires."""
     lines: list[str] = []
     rest = quoted = False
     for line in text.split("\n"):
@@ -102,7 +102,7 @@ def _quotes(text: str) -> str:
 
 
 def _token(token: str, names: SlackNames) -> str:
-    """What stands between < and >: a mention, or a link."""
+    """Convert the content of <…>: a mention or a link."""
     target, _, label = token.partition("|")
     if token[0] in "@#!":
         return escape(_label(token, names))
@@ -117,7 +117,7 @@ def _token(token: str, names: SlackNames) -> str:
 
 
 def _label(token: str, names: SlackNames) -> str:
-    """What Slack shows for the token."""
+    """Return the text that Slack shows for the token."""
     target, _, label = token.partition("|")
     kind, name = target[0], target[1:]
     if kind == "@":

@@ -1,4 +1,4 @@
-"""What `lore doctor` asks of Slack: who the token is, and which scopes it lacks."""
+"""The check behind `lore doctor`: the token's owner, and missing scopes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lore.sources.slack.errors import SlackError
 __all__ = ["SlackProbe", "probe_slack"]
 
 SCOPE_CALLS = {"channels:read": ("conversations.list", {"types": "public_channel"}), "users:read": ("users.list", {})}
-"""Scopes that a call of its own shows, for tokens of which Slack does not tell the scopes."""
+"""Calls that test a scope, for tokens whose scopes Slack doesn't tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlackProbe:
-    """`who` the token is and where; the scopes that it has (none where Slack does not tell) and those it lacks."""
+    """The token's owner and workspace, its scopes (none if Slack doesn't tell them) and missing ones."""
 
     who: str
     scopes: tuple[str, ...]
@@ -24,7 +24,9 @@ class SlackProbe:
 
 
 def probe_slack(connection: SlackConnection, needed: Sequence[str]) -> SlackProbe:
-    """Ask, with one call, or with one more for some scopes. Raises ConfigurationError, SlackError, SourceError."""
+    """Check the token with one call, and one more for some scopes. Raises ConfigurationError, SlackError,
+    SourceError.
+    """
     with SlackApi(connection, page_size=1) as api:
         identity = api.identity()
         if identity.scopes:

@@ -1,4 +1,4 @@
-"""Channels of a Slack workspace, through its Web API: each thread a document, and each conversation outside threads."""
+"""The source `slack`: the threads and conversations of a workspace's channels, through Slack's Web API."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["SlackSource"]
 
 
 class SlackSource:
-    """Documents named SOURCE:CHANNEL:TS, as those of an export are, where TS is that of the thread, or of the
-    conversation's first message.
+    """Documents named SOURCE:CHANNEL:TS, as an export has them, where TS is the thread's timestamp, or the
+    conversation's first.
 
-    The first read goes through each channel from its newest message to its first, a week at a time, and goes on where
-    it was cut. Later ones go through the look-back window and yield what is not as it was. `sleep` and `now` (seconds
-    since the epoch) are there for tests.
+    The first read goes through each channel from its newest message to its first, a week at a time, and continues after
+    an interruption. Later ones read the look-back window and yield changes. Tests replace `sleep` and `now` (seconds
+    since the epoch).
     """
 
     def __init__(
@@ -47,11 +47,12 @@ class SlackSource:
         self._declaration = declaration
         base_url = declaration.base_url or DEFAULT_BASE_URL
         self._connection = SlackConnection(base_url, token or "", timeout, max_retries, sleep, now)
-        self._users: Sequence[Payload] | None = None  # of the last read: a list of ids needs no newer ones
+        self._users: Sequence[Payload] | None = None  # from the last read; enough for a list of ids
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield, in batches, the conversations that changed since the cursor (None: all). A channel that the app cannot
-        see or is not in is a failure by its id; when that goes for all of them, SourceError is raised.
+        """Yield, in batches, the conversations that changed since the cursor (None: all).
+
+        A channel without access is a failure by its id; if no channel has access, SourceError is raised.
         """
         selection = self._selection()
         before = from_cursor(since, selection, self.id) if since else {}
@@ -83,7 +84,7 @@ class SlackSource:
             yield Batch((), failures=tuple(Failure(f"{self.id}:{name}", reason) for name, reason in reasons))
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every conversation. Raises SourceError when a channel cannot be read to its end."""
+        """Yield the id of every conversation. Raises SourceError when a channel can't be read completely."""
         with ExitStack() as stack:
             run = self._open(stack, self._users)
             if run.workspace.unseen:
@@ -92,8 +93,10 @@ class SlackSource:
                 yield from run.reader.list_ids(channel)
 
     def rewind(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
-        """See `Rereadable.without`. Of a channel that could not be read the cursor holds nothing that it was not in
-        before; single conversations it cannot give again.
+        """See `Rereadable.rewind`.
+
+        The cursor has no state of an unreadable channel, so it stays as it is; single conversations can't be read
+        again.
         """
         conversations = any(":" in one.removeprefix(f"{self.id}:") for one in document_ids)
         return None if conversations else cursor

@@ -1,4 +1,4 @@
-"""Who and what there is in a workspace: the channels that a declaration means, and the names behind ids."""
+"""Channels of a workspace that a declaration selects, and the names of its users and channels."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from lore.sources.slack.mrkdwn import SlackNames
 __all__ = ["Workspace"]
 
 CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,30}")
-"""Names of channels are in lower case."""
+"""Channel names are in lower case, ids are not."""
 MENTION = re.compile(r"<@([UW][A-Z0-9]{2,30})>")
 MAX_LOOKUPS = 200
-"""A message may mention people who do not exist: so many ids are asked for one by one in a run, and no more."""
+"""Users looked up one by one in a run; messages may mention many who don't exist."""
 UNKNOWN_USER_CODES = frozenset({"user_not_found", "users_not_found", "user_not_visible"})
 
 
 @dataclass(slots=True)
 class Workspace:
-    """What a run knows of a workspace. `archived` has the ids of the channels that nobody can write to any more, and
-    `unseen` says why those that are wanted and cannot be seen cannot, by the name or id that is wanted.
+    """The channels and names of a workspace during one run. `archived` has the ids of archived channels; `unseen`
+    explains, by wanted name or id, why a channel isn't accessible.
 
-    `people` are the workspace's own, as they were when the run began; `names` grow by those whom `learn` looks up.
+    `people` are the workspace's own at the start of the run; `look_up_authors` adds external users to `names`.
     """
 
     api: SlackApi
@@ -45,10 +45,11 @@ class Workspace:
 
     @classmethod
     def of(cls, api: SlackApi, wanted: Sequence[str], users: Sequence[Payload] | None = None) -> Workspace:
-        """Ask Slack. `wanted` has names or ids; none means every public channel that the app is a member of. `users`
-        spares the call for them where they are known.
+        """Ask Slack. `wanted` has names or ids; without any, every public channel that the app is a member of is
+        selected.
 
-        Raises SlackError where Slack refuses, SourceError where none of the channels can be seen.
+        `users`, if given, saves the call for them. Raises SlackError for a refusal, SourceError when no channel is
+        accessible.
         """
         url = api.identify()
         public = api.members("conversations.list", "channels", types="public_channel", exclude_archived="false")
@@ -59,8 +60,8 @@ class Workspace:
             raise next(iter(unseen.values()))
         if not channels:
             raise SourceError(
-                "The app is a member of no public channel.",
-                remedy="Invite it to the channels that are to be read, or name them in `channels`.",
+                "The app isn't a member of any public channel.",
+                remedy="Invite it to the channels to read, or name them in `channels`.",
             )
         known = [one for payload in public if (one := read_channel(payload))]
         users = api.members("users.list", "members") if users is None else users
@@ -70,17 +71,19 @@ class Workspace:
         return cls(api, url, channels, archived, users, people, reasons)
 
     def about(self, channel: Channel) -> str:
-        """The channel as errors name it."""
+        """Return the channel's name for errors."""
         return f"#{channel.name} (archived)" if channel.id in self.archived else f"#{channel.name}"
 
     @property
     def names(self) -> SlackNames:
-        """Names of the workspace's people and of strangers."""
+        """The names of the workspace's own and of external users."""
         known = self.people.names
         return SlackNames({**known.users, **self._external_users}, known.channels) if self._external_users else known
 
     def look_up_authors(self, messages: Iterable[Payload]) -> None:
-        """Look up the names of those who are not among the workspace's users: members of connected workspaces."""
+        """Look up the authors and mentions that aren't the workspace's own users, but members of connected
+        workspaces.
+        """
         for message in messages:
             ids = MENTION.findall(as_text(message.get("text")))
             if not message.get("user_profile"):
@@ -106,10 +109,10 @@ class Workspace:
 def _chosen(
     api: SlackApi, wanted: Sequence[str], public: Sequence[Payload], unseen: dict[str, SourceError]
 ) -> list[Payload]:
-    """The channels that are wanted; private ones are asked for only when a name or id is not that of a public one.
+    """Return the wanted channels; private ones are requested only if a name or id isn't a public one's.
 
-    What is not in the list of public channels counts as private, unless Slack says that it is not. What cannot be seen
-    is noted in `unseen`.
+    A channel outside the public list counts as private, unless Slack denies it. Inaccessible ones are added to
+    `unseen`.
     """
     named = {as_text(payload.get(key)): payload for payload in public for key in ("name", "id")}
     private: dict[str, Payload] | None = None

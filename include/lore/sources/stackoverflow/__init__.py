@@ -1,1 +1,1 @@
-"""Stack Overflow and its sister sites, by their API or from a dump: `source` is the `Source`."""
+"""Stack Overflow and its sister sites, through their API (`source`) or from a data dump (`dump`)."""

@@ -1,4 +1,4 @@
-"""The API of Stack Exchange, 2.3: its envelope, its quota, the pauses that it asks for, and lists that shift."""
+"""The API of Stack Exchange, 2.3: its envelope, its quota, its pauses, and lists that shift while they are read."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from lore.errors import SourceError
-from lore.sources.http import JsonApi, Secrets
-from lore.sources.retries import Retry, RetryPolicy
+from lore.sources.http.json_client import JsonClient, Secrets
+from lore.sources.http.retries import Retry, RetryPolicy
 
 __all__ = ["PAGE_SIZE", "ApiPage", "StackExchangeAccess", "StackExchangeApi"]
 
 BASE_URL = "https://api.stackexchange.com/2.3"
 PAGE_SIZE = 100
-"""The most that the API gives at once."""
+"""Largest page that the API allows."""
 MAX_PAGES = 20_000
 MAX_REPEATS = 10
-"""So many pages in a row that bring nothing new are a list without an end."""
+"""Consecutive pages without new items after which a list counts as endless."""
 THROTTLE_WAIT = 30.0
-"""Seconds to wait after a refusal that does not say how long."""
+"""Seconds to wait after throttling without a stated time."""
 TRANSIENT_ERRORS = {500: "internal error", 502: "throttled", 503: "temporarily unavailable"}
-"""Numbers of errors, in the body of a 400, that pass by themselves."""
+"""Temporary errors, by their number in the body of a 400."""
 
 Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class StackExchangeAccess:
-    """How to reach the API. `key` raises the quota of a day from 300 calls to 10,000; `timeout` is in seconds."""
+    """Access to the API. `key` raises the daily quota from 300 calls to 10,000; `timeout` is in seconds."""
 
     base_url: str = BASE_URL
     key: str | None = field(default=None, repr=False)
@@ -38,25 +38,25 @@ class StackExchangeAccess:
     retries: RetryPolicy = field(default_factory=RetryPolicy)
 
     def open(self, site: str) -> StackExchangeApi:
-        """A client for one site. Raises ConfigurationError for a wrong address or key."""
+        """Return a client for one site. Raises ConfigurationError for an invalid address or key."""
         return StackExchangeApi(self, site)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiPage:
-    """Items not seen before; `reached` is the time up to which all are seen, None where the list is in no order."""
+    """New items; `reached` is the time up to which all are seen, None for a list out of order."""
 
     items: tuple[Item, ...]
     reached: int | None
 
 
 class StackExchangeApi:
-    """Reads lists. Whoever asks for more pauses as long as the last answer said (its `backoff`)."""
+    """Reads lists, and pauses between calls as long as the last response asked (`backoff`)."""
 
     def __init__(self, access: StackExchangeAccess, site: str) -> None:
         self._site = site
         self._retries = access.retries
-        self._api = JsonApi(
+        self._api = JsonClient(
             access.base_url,
             secrets=Secrets(params={"key": access.key} if access.key else {}),
             timeout=access.timeout,
@@ -64,7 +64,7 @@ class StackExchangeApi:
             explain=_explain,
             remedies={
                 400: f"Check `site` ({site}), the tags and LORE_STACKEXCHANGE_KEY.",
-                403: "The key is not accepted: set LORE_STACKEXCHANGE_KEY anew.",
+                403: "The key is not accepted: set LORE_STACKEXCHANGE_KEY again.",
                 404: "Check `site` and `base_url`.",
             },
         )
@@ -78,18 +78,17 @@ class StackExchangeApi:
         self._api.__exit__(*error)
 
     def total(self, path: str, params: Mapping[str, str | int]) -> int:
-        """How many items a list has."""
+        """Return the number of items in a list."""
         found = self._get(path, {**params, "filter": "total"}).get("total")
         return found if isinstance(found, int) else 0
 
     def walk(
         self, path: str, params: Mapping[str, str | int], *, name: str, time: str, start: int | None = None
     ) -> Iterator[ApiPage]:
-        """Every item, oldest first by its field `time`, from `start` on; `name` is the field that identifies it. One
-        that changes on the way comes again.
+        """Yield every item, oldest first by the field `time`, from `start` on; `name` is the field that identifies it.
 
-        Numbered pages shift while items change, so each call starts at the last time seen, a second before it; pages
-        are turned only among items of one second.
+        An item that changes meanwhile comes again. Numbered pages shift while items change. So each call starts one
+        second before the last time seen, and pages are turned only among items of one second.
         """
         seen: set[tuple[Any, Any]] = set()
         position, page, last, in_order, repeats = start, 1, start, True, 0
@@ -115,14 +114,14 @@ class StackExchangeApi:
                 page += 1
         raise SourceError(
             f"The list {path} of {self._site} runs in a circle or has no end.",
-            remedy="Check `base_url`; the API of Stack Exchange does not do this.",
+            remedy="Check `base_url`; Stack Exchange's API doesn't do this.",
         )
 
     def _get(self, path: str, params: Mapping[str, str | int]) -> dict[str, Any]:
         if self._quota == 0:
             raise SourceError(
-                f"The quota of calls to Stack Exchange is used up for today; {self._site} is not read to the end.",
-                remedy="Run again after midnight UTC; what was read so far is kept. "
+                f"The quota of calls to Stack Exchange is used up for today; {self._site} isn't read completely.",
+                remedy="Run again after midnight UTC; Lore keeps what it has read. "
                 "A key (LORE_STACKEXCHANGE_KEY) raises the quota from 300 calls to 10,000.",
                 retryable=True,
             )
@@ -130,21 +129,19 @@ class StackExchangeApi:
             self._wait_for_backoff(path)
         data = self._api.get(path, {"site": self._site, **params}).data
         if not isinstance(data, dict) or not isinstance(data.get("items", []), list):
-            raise SourceError(
-                f"{path} answered something else than a list.", remedy="Check that `base_url` is Stack Exchange's API."
-            )
+            raise SourceError(f"{path} didn't return a list.", remedy="Check that `base_url` is Stack Exchange's API.")
         backoff, quota = data.get("backoff"), data.get("quota_remaining")
         self._pause = float(backoff) if isinstance(backoff, int) and backoff > 0 else 0.0
         self._quota = quota if isinstance(quota, int) else None
         return {"items": [], **data}
 
     def _wait_for_backoff(self, path: str) -> None:
-        """The pause that the last answer asked for."""
+        """Wait for the pause that the last response asked for."""
         until = datetime.fromtimestamp(self._retries.now() + self._pause, UTC)
         if self._pause > self._retries.max_wait:
             raise SourceError(
-                f"Stack Exchange asks to wait until {until:%Y-%m-%d %H:%M:%S} UTC before {path} is asked for again.",
-                remedy="Run again after that; what was read so far is kept.",
+                f"Stack Exchange asks to wait until {until:%Y-%m-%d %H:%M:%S} UTC before the next call for {path}.",
+                remedy="Run again after that; Lore keeps what it has read.",
                 retryable=True,
             )
         self._retries.sleep(self._pause)
@@ -152,7 +149,7 @@ class StackExchangeApi:
 
 
 def _explain(status: int, data: Any) -> Retry | str:
-    """What an error says; throttling comes as a 400 with a number and a sentence."""
+    """Explain an error; throttling comes as a 400 with a number and a sentence."""
     if not isinstance(data, dict):
         return ""
     said = " ".join(str(data.get("error_message") or "").split())

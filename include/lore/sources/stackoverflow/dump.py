@@ -31,7 +31,7 @@ QUESTION, ANSWER = "1", "2"
 BATCH_QUESTIONS = 100
 READ_BYTES = 1 << 18
 MAX_ROW = 16 * 1024 * 1024
-"""Bytes without the end of a row, beyond which the file is none of a dump; posts have at most 30,000 characters."""
+"""Bytes without the end of a row that show another file; posts have at most 30,000 characters."""
 
 TABLES = """
 CREATE TABLE question (id INTEGER PRIMARY KEY, row TEXT);
@@ -42,10 +42,10 @@ Row = Mapping[str, str]
 
 
 class StackOverflowDumpSource:
-    """One document for each question, with the ids that they have through the API.
+    """One document for each question, with the same ids as through the API.
 
-    A dump is larger than memory and has answers anywhere, so it is read twice, first for questions and then for their
-    answers, into a temporary database. The cursor is the file's size and time: an unchanged file gives nothing.
+    A dump exceeds memory and has answers anywhere. So it is read twice into a temporary database, first for questions,
+    then for their answers. The cursor is the file's size and time; an unchanged file yields nothing.
     """
 
     def __init__(self, declaration: StackOverflowDeclaration) -> None:
@@ -55,7 +55,7 @@ class StackOverflowDumpSource:
         self._tagged = [frozenset(tagged.split()) for tagged in declaration.tagged]
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield all questions, in batches, or nothing where the file is that of the cursor. Raises SourceError."""
+        """Yield all questions, in batches; nothing if the file is the cursor's. Raises SourceError."""
         cursor = self._cursor()
         if since == cursor:
             yield Batch((), cursor)
@@ -73,11 +73,11 @@ class StackOverflowDumpSource:
         yield Batch(tuple(documents), cursor, failures=tuple(failures))
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every question that the declaration covers; the file is read for it."""
+        """Yield the id of every selected question; reads the whole file."""
         yield from (f"{self.id}:{question.id}" for question, _ in self._threads())
 
     def _threads(self) -> Iterator[tuple[StackQuestion, list[StackAnswer]]]:
-        """The wanted questions with their answers, by number."""
+        """Yield the selected questions with their answers, by number."""
         with (
             tempfile.TemporaryDirectory(prefix="lore-dump-") as folder,
             closing(sqlite3.connect(Path(folder) / "posts.db", isolation_level=None)) as database,
@@ -98,7 +98,7 @@ class StackOverflowDumpSource:
     def _load_posts(self, database: sqlite3.Connection) -> None:
         wanted: set[int] = set()
         for row in self._rows():
-            if row.get("PostTypeId") != QUESTION or not self._is_tagged(row):  # nearly all of a dump ends here
+            if row.get("PostTypeId") != QUESTION or not self._is_tagged(row):  # most rows of a dump end here
                 continue
             question = question_from_dump(row)
             if question and is_wanted(replace(question, answered=True), self._declaration):
@@ -122,7 +122,7 @@ class StackOverflowDumpSource:
         return any(tagged <= tags for tagged in self._tagged)
 
     def _rows(self) -> Iterator[Row]:
-        """The rows of the file, one at a time. Raises SourceError where it is no Posts.xml."""
+        """Yield the rows of the file, one at a time. Raises SourceError if it isn't a Posts.xml."""
         reader = _RowReader()
         try:
             with self._path.open("rb") as stream:
@@ -133,7 +133,7 @@ class StackOverflowDumpSource:
             raise self._unreadable(error) from None
         except (expat.ExpatError, _NotADumpError) as error:
             raise SourceError(
-                f"{self._path.name} is no Posts.xml of a data dump: {error}.",
+                f"{self._path.name} is not a Posts.xml from a data dump: {error}.",
                 remedy="Point `dump` at the unpacked Posts.xml.",
             ) from None
 
@@ -148,17 +148,17 @@ class StackOverflowDumpSource:
 
     def _unreadable(self, error: OSError) -> SourceError:
         return SourceError(
-            f"The dump {self._path} of {self.id} cannot be read: {error.strerror}.",
+            f"The dump {self._path} of {self.id} can't be read: {error.strerror}.",
             remedy="Correct `dump`, which starts at the declaration's own folder, and unpack the archive.",
         )
 
 
 class _NotADumpError(Exception):
-    """The file is XML, and none of a dump."""
+    """The file is XML, but not a dump."""
 
 
 class _RowReader:
-    """Rows out of pieces of XML. Entities cannot be declared, and no row is longer than a row can be."""
+    """Reads rows from pieces of XML. Entities are refused, and the length of a row is limited."""
 
     def __init__(self) -> None:
         self._found: list[Row] = []
@@ -169,14 +169,14 @@ class _RowReader:
         self._parser.StartDoctypeDeclHandler = self._doctype
 
     def feed(self, piece: bytes, *, last: bool = False) -> list[Row]:
-        """The rows that a piece completes."""
+        """Return the rows that a piece completes."""
         self._found = []
         self._since_row += len(piece)
         self._parser.Parse(piece, last)
         if self._found:
             self._since_row = 0
         elif self._since_row > MAX_ROW:
-            raise _NotADumpError("one of its rows has no end")
+            raise _NotADumpError("one of its rows is endless")
         return self._found
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Questions and answers of Stack Exchange, as its API and its data dump give them, and the page that they become."""
+"""Questions and answers of Stack Exchange, from its API and its data dump, and their page."""
 
 from __future__ import annotations
 
@@ -8,18 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from lore.declarations import StackOverflowDeclaration
-from lore.sources.payload import as_text
-from lore.sources.post_text import (
-    day,
-    facts,
-    from_epoch,
-    from_iso,
-    one_line,
-    section,
-    to_markdown,
-    unescape,
-    web_address,
-)
+from lore.sources.payload import as_text, day, from_epoch, from_iso, one_line, unescape, web_address
+from lore.sources.post_text import facts_line, post_section, to_markdown
 from lore.types import Document
 
 __all__ = [
@@ -40,7 +30,7 @@ OWN_DOMAINS = frozenset({"stackoverflow", "serverfault", "superuser", "askubuntu
 
 @dataclass(frozen=True, slots=True)
 class StackQuestion:
-    """A question without its answers. `answered` means: an answer was accepted or has votes."""
+    """A question without its answers. `answered` means that an answer was accepted or has votes."""
 
     id: int
     title: str
@@ -69,7 +59,7 @@ class StackAnswer:
 
 
 def question_from_api(item: Mapping[str, Any]) -> StackQuestion | None:
-    """A question of the API, or None for what has no number to identify it by."""
+    """Read a question from the API; None without a number."""
     number = _integer(item.get("question_id"))
     if number is None:
         return None
@@ -93,7 +83,7 @@ def question_from_api(item: Mapping[str, Any]) -> StackQuestion | None:
 
 
 def answer_from_api(item: Mapping[str, Any]) -> StackAnswer | None:
-    """An answer of the API, or None for what cannot be told apart or belongs nowhere."""
+    """Read an answer from the API; None without a number or question."""
     number, parent = _integer(item.get("answer_id")), _integer(item.get("question_id"))
     if number is None or parent is None:
         return None
@@ -104,7 +94,7 @@ def answer_from_api(item: Mapping[str, Any]) -> StackAnswer | None:
 
 
 def question_from_dump(row: Mapping[str, str]) -> StackQuestion | None:
-    """A question of Posts.xml; whether it is answered is known once its answers are."""
+    """Read a question from Posts.xml; its answers decide later if it is answered."""
     number = _parsed_integer(row.get("Id"))
     if number is None:
         return None
@@ -125,13 +115,13 @@ def question_from_dump(row: Mapping[str, str]) -> StackQuestion | None:
 
 
 def dump_tags(row: Mapping[str, str]) -> tuple[str, ...]:
-    """A question's tags: <a><b> in old dumps, |a|b| in new ones."""
+    """Return a question's tags: <a><b> in old dumps, |a|b| in new ones."""
     tags = row.get("Tags", "").replace("><", "|").strip("<>|")
     return tuple(tag for tag in tags.split("|") if tag)
 
 
 def answer_from_dump(row: Mapping[str, str]) -> StackAnswer | None:
-    """An answer of Posts.xml, or None for what belongs nowhere."""
+    """Read an answer from Posts.xml; None without a number or question."""
     number, parent = _parsed_integer(row.get("Id")), _parsed_integer(row.get("ParentId"))
     if number is None or parent is None:
         return None
@@ -140,7 +130,7 @@ def answer_from_dump(row: Mapping[str, str]) -> StackAnswer | None:
 
 
 def is_wanted(question: StackQuestion, declaration: StackOverflowDeclaration) -> bool:
-    """Whether the declaration takes the question, its tags apart."""
+    """Return True if the declaration selects the question, regardless of its tags."""
     if question.score < declaration.min_score or not (question.answered or declaration.include_unanswered):
         return False
     return not (declaration.since and question.active and question.active.date() < declaration.since)
@@ -149,9 +139,9 @@ def is_wanted(question: StackQuestion, declaration: StackOverflowDeclaration) ->
 def question_document(
     question: StackQuestion, answers: Sequence[StackAnswer], declaration: StackOverflowDeclaration
 ) -> Document:
-    """The page: what is known of the question, its text, then the accepted answer, then the others by score.
+    """Return the page: facts about the question, its text, the accepted answer, then the others by score.
 
-    Raises ConversionError when a post cannot be read.
+    Raises ConversionError when a post is unreadable.
     """
     site = site_address(declaration.site)
     url = question.link or f"{site}/questions/{question.id}"
@@ -159,7 +149,7 @@ def question_document(
     kept.sort(key=lambda one: (one.id != question.accepted_id, -one.score, one.id))
     state = _state(question, kept)
     parts = [
-        facts(
+        facts_line(
             (
                 "Question",
                 f"State: {state}",
@@ -171,7 +161,7 @@ def question_document(
             )
         ),
         to_markdown(question.body, url),
-        *(section(_heading(one, question), to_markdown(one.body, url)) for one in kept),
+        *(post_section(_heading(one, question), to_markdown(one.body, url)) for one in kept),
     ]
     return Document(
         id=f"{declaration.id}:{question.id}",
@@ -195,7 +185,7 @@ def question_document(
 
 
 def site_address(site: str) -> str:
-    """Where people read a site that the API knows by this name."""
+    """Return the web address of a site with this API name."""
     if "." in site:
         return f"https://{site}" if site.endswith((".com", ".net", ".org")) else f"https://{site}.com"
     return f"https://{site}.com" if site in OWN_DOMAINS else f"https://{site}.stackexchange.com"

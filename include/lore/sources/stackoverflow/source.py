@@ -1,4 +1,4 @@
-"""Questions of a Stack Exchange site with their answers, through its API."""
+"""The source `stackoverflow`: questions of a Stack Exchange site with their answers, through its API."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from lore.types import Batch, Cursor, Document, Failure
 __all__ = ["StackOverflowSource"]
 
 OVERLAP = 120
-"""Seconds that are read again at every start: the API answers from a cache, so that changes show late."""
+"""Seconds that every read repeats: the API caches, so changes appear late."""
 QUESTIONS_PER_CALL = 60
-"""Questions whose answers are asked for in one call: few enough that most such lists have one page of 100."""
+"""Questions in one call for answers: few enough that most such lists have one page of 100."""
 DAY = 86_400
 
 
 class StackOverflowSource:
-    """One document for each question, oldest activity first, so that a cut read goes on where it was.
+    """One document for each question, oldest activity first, so that an interrupted read continues.
 
-    Votes change no date. So everything is read again when the last whole read is `refresh_days` old.
+    Votes change no date. So everything is read again once the last complete read is `refresh_days` old.
     """
 
     def __init__(self, declaration: StackOverflowDeclaration, *, access: StackExchangeAccess | None = None) -> None:
@@ -61,7 +61,7 @@ class StackOverflowSource:
                     yield self._batch(api, fresh, place)
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every question that the declaration covers, at a call for each hundred."""
+        """Yield the id of every selected question, at one call for each hundred."""
         seen: set[int] = set()
         with self._access.open(self._declaration.site) as api:
             self._check_size(api)
@@ -72,11 +72,11 @@ class StackOverflowSource:
                     yield from (f"{self.id}:{number}" for number in fresh)
 
     def _check_size(self, api: StackExchangeApi) -> None:
-        """Refuse what would be read for days before its first call, not after its thousandth."""
+        """Refuse a read of days before its first call, not after its thousandth."""
         total = sum(api.total("/questions", self._query(tagged)) for tagged in self._declaration.tagged)
         if total > self._declaration.max_questions:
             raise SourceError(
-                f"{self.id} means {total:,} questions; `max_questions` is {self._declaration.max_questions:,}.",
+                f"{self.id} selects {total:,} questions; `max_questions` is {self._declaration.max_questions:,}.",
                 remedy="Choose rarer tags, set `since`, or raise `max_questions`.",
             )
 
@@ -113,7 +113,7 @@ class StackOverflowSource:
         return Batch(tuple(documents), self._to_cursor(place), failures=tuple(failures))
 
     def _answers(self, api: StackExchangeApi, questions: Sequence[StackQuestion]) -> dict[int, list[StackAnswer]]:
-        """The answers of some questions. One that was deleted since it was listed has none, and goes with the list."""
+        """Return the answers of some questions; a question deleted since has none."""
         path = f"/questions/{';'.join(str(one.id) for one in questions)}/answers"
         found: dict[int, list[StackAnswer]] = {}
         query: dict[str, str | int] = {"sort": "creation", "filter": "withbody"}
@@ -136,7 +136,9 @@ class StackOverflowSource:
         )
 
     def _from_cursor(self, cursor: Cursor, now: int) -> _ReadPosition | None:
-        """Where to go on; None when all is to be read: it was long ago, or the declaration chose otherwise then."""
+        """Return the position to continue from; None if all is to be read, after `refresh_days` or for another
+        selection.
+        """
         try:
             stored = json.loads(cursor)
             place = _ReadPosition(int(stored["whole"]), _integers(stored["reached"]), _integers(stored["recent"]))
@@ -155,8 +157,10 @@ class StackOverflowSource:
 
 @dataclass(frozen=True, slots=True)
 class _ReadPosition:
-    """Where a read is: since when everything is read (`whole`), up to which activity for each of `tagged`, and the
-    activity of the questions so near to it that they will be seen again.
+    """The position of a read: the time of the last complete read (`whole`), and the activity reached for each of
+    `tagged`.
+
+    `recent` has the activity of questions so close to it that they come again.
     """
 
     whole: int
@@ -164,7 +168,7 @@ class _ReadPosition:
     recent: Mapping[str, int] = field(default_factory=dict)
 
     def at(self, tagged: str, page: ApiPage, now: int) -> _ReadPosition:
-        """The place after a page. A time in the future counts as now: a cursor there would hide what is to come."""
+        """Return the position after a page. A time in the future counts as now, as it would hide later changes."""
         if page.reached is None:
             return self
         reached = {**self.reached, tagged: max(self.reached.get(tagged, 0), min(page.reached, now))}

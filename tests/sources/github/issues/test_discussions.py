@@ -6,7 +6,7 @@ import json
 
 import pytest
 from lore.errors import SourceError
-from lore.sources.http import HttpError
+from lore.sources.http.client import HttpError
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.github import Fault, GitHubServer

@@ -10,8 +10,8 @@ from lore.declarations import GitHubIssuesDeclaration
 from lore.errors import SourceError
 from lore.sources.github.api.client import GitHubAccess
 from lore.sources.github.issues.source import GitHubIssuesSource
-from lore.sources.http import HttpError
-from lore.sources.retries import RetryPolicy
+from lore.sources.http.client import HttpError
+from lore.sources.http.retries import RetryPolicy
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.github import Fault, GitHubServer, rate_limited
@@ -301,7 +301,7 @@ def test_an_issue_that_vanishes_fails_alone():
 
 
 @pytest.mark.parametrize(
-    ("status", "remedy"), [(401, "LORE_GITHUB_TOKEN"), (404, "octo/demo"), (410, "switched off"), (403, "read access")]
+    ("status", "remedy"), [(401, "LORE_GITHUB_TOKEN"), (404, "octo/demo"), (410, "turned off"), (403, "read access")]
 )
 def test_refusals_name_the_remedy(status, remedy):
     for call in (lambda source: list(source.read(None)), lambda source: list(source.list_ids())):
@@ -322,7 +322,7 @@ def test_a_link_to_another_server_is_not_followed_and_gets_no_token():
 
 @pytest.mark.parametrize("body", [b"{}", b'"text"', b"null", b"7"])
 def test_an_answer_that_is_no_list_is_an_error(body):
-    with GitHubServer(faults=[Fault(body=body)]) as github, pytest.raises(SourceError, match="something else"):
+    with GitHubServer(faults=[Fault(body=body)]) as github, pytest.raises(SourceError, match="didn't return a list"):
         list(source_of(github).read(None))
 
 

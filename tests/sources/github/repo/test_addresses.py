@@ -11,7 +11,7 @@ from lore.declarations import GitHubRepoDeclaration
 from lore.protocols import Rereadable
 from lore.sources.github.repo.archive import RepositoryArchive
 from lore.sources.github.repo.files import RepositoryFiles
-from lore.sources.github.repo.state import RepositoryState, SeenFile, digest_of
+from lore.sources.github.repo.state import RepositoryState, SeenFile, text_digest
 from lore.types import Cursor, Document
 
 from tests.contracts.source import last_cursor
@@ -197,8 +197,8 @@ def test_what_makes_no_document_is_not_remembered(github, reader):
 
 def test_what_is_remembered_takes_some_twenty_bytes_for_a_file():
     names = [f"docs/section-{n % 40}/page-about-{n}.md" for n in range(5_000)]
-    commits = [digest_of(str(n)) * 4 for n in range(100)]
-    files = {name: SeenFile(digest_of(name), commits[len(name) * n % 100][:40]) for n, name in enumerate(names)}
+    commits = [text_digest(str(n)) * 4 for n in range(100)]
+    files = {name: SeenFile(text_digest(name), commits[len(name) * n % 100][:40]) for n, name in enumerate(names)}
     cursor = RepositoryState("", "", None, "", files).to_cursor()
     assert len(cursor) < 25 * len(files)
     assert RepositoryState.from_cursor(cursor).files == files
@@ -207,7 +207,7 @@ def test_what_is_remembered_takes_some_twenty_bytes_for_a_file():
 def test_more_files_than_are_remembered_have_addresses_of_the_branch():
     declaration = GitHubRepoDeclaration(id="repo", repository="octo/demo", ref="release/1")
     commit, web = "ab" * 20, "https://github.com/octo/demo"
-    before = {"docs/guide.md": SeenFile(digest_of(FILES["docs/guide.md"]), "cd" * 20)}
+    before = {"docs/guide.md": SeenFile(text_digest(FILES["docs/guide.md"]), "cd" * 20)}
     with RepositoryArchive([tarball(FILES)], max_bytes=10**6) as archive:
         few = RepositoryFiles(declaration, archive, web, commit, before, max_seen=5)
         assert all(commit in document.url for document in few.documents())

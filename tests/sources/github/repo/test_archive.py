@@ -80,7 +80,7 @@ def test_names_that_are_not_utf8_keep_their_bytes(format_number):
 def test_a_bomb_ends_at_the_limit():
     bomb = gzip.compress(bytes(60_000_000), mtime=0)
     assert len(bomb) < 100_000
-    with pytest.raises(SourceError, match="unpacks to more than 1,000,000") as caught:
+    with pytest.raises(SourceError, match="contains more than 1,000,000") as caught:
         RepositoryArchive([bomb], max_bytes=LIMIT)
     assert "max_total_bytes" in caught.value.remedy
 

@@ -11,8 +11,8 @@ from lore.declarations import GitHubRepoDeclaration
 from lore.errors import SourceError
 from lore.sources.github.api.client import GitHubAccess
 from lore.sources.github.repo.source import GitHubRepoSource
-from lore.sources.http import HttpError
-from lore.sources.retries import RetryPolicy
+from lore.sources.http.client import HttpError
+from lore.sources.http.retries import RetryPolicy
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.github import Fault, GitHubServer, rate_limited, too_many_requests
@@ -217,9 +217,9 @@ def test_submodules_pointers_and_minified_code_are_left_out_and_named(github, ca
     assert "repo:docs/big.md" not in ids(batches)
     assert not failed(batches)
     assert [record.getMessage() for record in caplog.records] == [
-        "repo leaves out 1 submodules: vendor/lib.",
-        "repo leaves out 1 Git LFS pointers: docs/big.md.",
-        "repo leaves out 1 minified files: src/bundle.min.js.",
+        "repo left out 1 submodules: vendor/lib.",
+        "repo left out 1 Git LFS pointers: docs/big.md.",
+        "repo left out 1 minified files: src/bundle.min.js.",
     ]
 
 
@@ -274,13 +274,13 @@ def test_an_archive_that_stays_cut_is_an_error_that_passes_and_tells_no_secret(g
 
 def test_an_archive_that_is_whole_but_no_archive_is_an_error(github, archives):
     archives.broken = [b"<html>a page of a proxy</html>" * 100] * 3
-    with pytest.raises(SourceError, match="cut or damaged"):
+    with pytest.raises(SourceError, match="truncated or damaged"):
         list(source_of(github).read(None))
 
 
 def test_a_bomb_is_refused_without_another_try(github, archives):
     archives.broken = [tarball({"a.md": bytes(20_000_000)})]
-    with pytest.raises(SourceError, match="unpacks to more than 1,000,000 bytes") as caught:
+    with pytest.raises(SourceError, match="contains more than 1,000,000 bytes") as caught:
         list(source_of(github, max_total_bytes=1_000_000).read(None))
     assert not caught.value.retryable
     assert len(archives.requests) == 1
@@ -334,7 +334,7 @@ def test_a_ref_that_is_not_there_is_named(github):
 @pytest.mark.parametrize("body", [b"", b"<html>", b"main", b"../../x"])
 def test_an_answer_that_is_no_commit_is_an_error(github, body):
     github.faults = [Fault(body=body)]
-    with pytest.raises(SourceError, match="something else than a commit"):
+    with pytest.raises(SourceError, match="didn't return a commit"):
         list(source_of(github).read(None))
 
 

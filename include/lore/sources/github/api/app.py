@@ -1,4 +1,4 @@
-"""A GitHub App in the place of a person's token: signs a JWT with its key, and trades it for an hour's token."""
+"""Authorization as a GitHub App: a JWT, signed with the App's key, is exchanged for a token that lasts an hour."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from datetime import UTC, datetime
 from lore.errors import ConfigurationError, SourceError, require
 from lore.sources.github.api.client import GitHubAccess
 from lore.sources.github.api.replies import GitHubError, GitHubReply
+from lore.sources.http.retries import RetryPolicy
 from lore.sources.payload import as_mapping, as_text
-from lore.sources.retries import RetryPolicy
 
 __all__ = ["AppToken", "github_access"]
 
 UNAUTHORIZED = 401
 JWT_SECONDS = 540
-"""GitHub takes at most ten minutes, counted from its own clock."""
+"""GitHub accepts at most ten minutes by its own clock."""
 BACKDATED_SECONDS = 60
 RENEW_BEFORE_SECONDS = 300
-"""A token is not used in its last minutes, so that none runs out under a call."""
+"""A token isn't used in its last minutes, so that it can't expire during a call."""
 
 
 class AppToken:
-    r"""Gives a token that is valid now, for one installation of an App; asked for when first needed, then renewed.
+    r"""Returns a valid token of one App installation; requests it on first use and renews it.
 
-    `private_key` is a PEM text, whose line breaks may be written as `\n`. `installation_id` may be left out: then it
-    is that of `repository` (OWNER/NAME). A clock of ours that is wrong is corrected by GitHub's. Calling it raises
-    ConfigurationError for a key that is none, and what a call to GitHub raises.
+    `private_key` is PEM text, in which `\n` may stand for a line break. Without `installation_id`, the installation of
+    `repository` (OWNER/NAME) is used. GitHub's clock corrects ours.
+
+    A call raises ConfigurationError for an invalid key, and what calls to GitHub raise.
     """
 
     def __init__(
@@ -42,13 +43,13 @@ class AppToken:
         self._renew_at = 0.0
 
     def __call__(self) -> str:
-        """The token."""
+        """Return the token."""
         if not self._token or self._access.retries.now() >= self._renew_at:
             self._renew()
         return self._token
 
     def name(self) -> str:
-        """What the App is called, and who it is installed for; asks GitHub."""
+        """Return the App's name and the account that installed it; calls GitHub."""
         self._renew()  # corrects the clock
         with self._access.open() as client:
             app = as_mapping(client.get("/app").data)
@@ -58,27 +59,27 @@ class AppToken:
 
     def _renew(self) -> None:
         try:
-            reply = self._ask()
+            reply = self._request_token()
         except GitHubError as error:
             if error.status != UNAUTHORIZED or error.server_time is None:
                 raise
             self._clock_error = error.server_time - self._access.retries.now()
-            reply = self._ask()
-        self._token, lasts = _read(reply, self._now())
-        self._renew_at = self._access.retries.now() + lasts - RENEW_BEFORE_SECONDS
+            reply = self._request_token()
+        self._token, seconds = _read_token(reply, self._now())
+        self._renew_at = self._access.retries.now() + seconds - RENEW_BEFORE_SECONDS
 
-    def _ask(self) -> GitHubReply:
+    def _request_token(self) -> GitHubReply:
         remedies = {
             401: "Check LORE_GITHUB_APP_ID, LORE_GITHUB_APP_PRIVATE_KEY and this machine's clock.",
-            403: "The App's installation is suspended: a person who administers it can lift that.",
+            403: "The App's installation is suspended: one of its administrators can lift that.",
             404: f"Install the App for {self._repository}, or correct LORE_GITHUB_APP_INSTALLATION_ID.",
         }
         with self._access.open(remedies) as client:
             if not self._installation:
-                found = client.get(f"/repos/{self._repository}/installation").data
-                self._installation = str(found["id"]) if isinstance(found, dict) and found.get("id") else ""
+                found = as_mapping(client.get(f"/repos/{self._repository}/installation").data)
+                self._installation = str(found.get("id") or "")
                 if not self._installation:
-                    raise SourceError(f"GitHub does not say which installation {self._repository} belongs to.")
+                    raise SourceError(f"GitHub doesn't name the installation of {self._repository}.")
             return client.post(f"/app/installations/{self._installation}/access_tokens")
 
     def _sign(self) -> str:
@@ -89,22 +90,22 @@ class AppToken:
         claims = {"iss": self._app_id, "iat": now - BACKDATED_SECONDS, "exp": now + JWT_SECONDS}
         try:
             return jwt.encode(claims, self._private_key, algorithm="RS256")
-        except Exception as error:  # PyJWT passes on what cryptography raises, of many kinds
+        except Exception as error:  # PyJWT lets errors of cryptography pass, of many classes
             raise ConfigurationError(
-                f"LORE_GITHUB_APP_PRIVATE_KEY is no private RSA key ({type(error).__name__}).",
-                remedy="Set it to the text of the .pem file that GitHub gave for the App.",
+                f"LORE_GITHUB_APP_PRIVATE_KEY is not a private RSA key ({type(error).__name__}).",
+                remedy="Set it to the text of the .pem file that GitHub generated for the App.",
             ) from None
 
     def _now(self) -> float:
         return self._access.retries.now() + self._clock_error
 
 
-def _read(reply: GitHubReply, now: float) -> tuple[str, float]:
-    """The token, and for how many seconds it is valid by the clock of the server that made it."""
-    data = reply.data if isinstance(reply.data, dict) else {}
-    token, expires = data.get("token"), data.get("expires_at")
-    if not isinstance(token, str) or not token:
-        raise SourceError("GitHub answered no token for the App's installation.", remedy="Check the base URL.")
+def _read_token(reply: GitHubReply, now: float) -> tuple[str, float]:
+    """Return the token and how many seconds it is valid by the server's clock."""
+    data = as_mapping(reply.data)
+    token, expires = as_text(data.get("token")), data.get("expires_at")
+    if not token:
+        raise SourceError("GitHub returned no token for the App's installation.", remedy="Check the base URL.")
     try:
         until = datetime.fromisoformat(str(expires)).astimezone(UTC).timestamp()
     except ValueError:
@@ -123,7 +124,7 @@ def github_access(
     timeout: float = 60.0,
     max_retries: int = 4,
 ) -> GitHubAccess:
-    """How to reach a repository: as the App where one is named, else with the token, else anonymously.
+    """Return the access to a repository: as the App if one is set, else with the token, else anonymous.
 
     Raises ConfigurationError for an App without a key.
     """

@@ -1,20 +1,21 @@
-"""What an answer of GitHub means: data, a page's neighbours, a limit to wait for, or a refusal that stays."""
+"""Reading GitHub's replies: data with links to other pages, temporary limits, and permanent refusals."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from lore.sources.http import HttpError
-from lore.sources.retries import DEFAULT_LIMIT_WAIT, Retry, header_number, retry_for_status
+from lore.sources.http.addresses import join_url
+from lore.sources.http.client import HttpError
+from lore.sources.http.retries import DEFAULT_LIMIT_WAIT, Retry, header_number, http_date, retry_for_status
+from lore.sources.payload import as_mapping, as_mappings, one_line
 
-__all__ = ["GitHubError", "GitHubReply", "ReplyReader", "page_number", "parse_json"]
+__all__ = ["GitHubError", "GitHubReply", "ReplyReader", "page_number"]
 
 GRAPHQL_STATUS = {
     "NOT_FOUND": 404,
@@ -26,11 +27,12 @@ GRAPHQL_STATUS = {
     "undefinedField": 422,
     "argumentNotAccepted": 422,
 }
-"""Kinds of GraphQL error that stay, as the status that REST has for them; all others may pass by themselves."""
+"""Permanent GraphQL errors, with REST's status for each; all others may be temporary."""
+MAX_MESSAGE = 200
 
 
 class GitHubError(HttpError):
-    """GitHub refused a call; `server_time` is what its clock said (seconds since the epoch), for ours may be wrong."""
+    """GitHub refused a call; `server_time` is its clock in seconds since the epoch, as ours may be wrong."""
 
     def __init__(self, message: str, *, status: int, remedy: str = "", server_time: float | None = None) -> None:
         super().__init__(message, status=status, remedy=remedy)
@@ -39,11 +41,10 @@ class GitHubError(HttpError):
 
 @dataclass(frozen=True, slots=True)
 class GitHubReply:
-    """What GitHub answered. `data` is decoded JSON, or text where text was asked for.
+    """A reply: `data` is decoded JSON, or text where text was requested; None if `unchanged` since the caller's etag.
 
-    `unchanged` says that what the caller's `etag` stands for is still true, and then there are no data. `calls_left`
-    is None where the server has no limit. `server_time` is its clock, in seconds since the epoch. `scopes` are those of
-    a classic token, None for any other.
+    `calls_left` is None where the server has no limit. `server_time` is its clock, in seconds since the epoch. `scopes`
+    are those of a classic token, None for any other.
     """
 
     data: Any = None
@@ -58,23 +59,59 @@ class GitHubReply:
 
 @dataclass(frozen=True, slots=True)
 class ReplyReader:
-    """Reads the answers to one call: `name` is its address as errors show it, `secret` what they must not repeat."""
+    """Reads the replies to one call; `name` is its address for error messages, `hide` removes the token from them."""
 
     name: str
-    secret: str
+    hide: Callable[[str], str]
     remedies: Mapping[int, str]
     now: float
 
-    def reply(self, response: httpx.Response, content: bytes, *, as_text: bool = False) -> GitHubReply | Retry:
-        """The answer of a REST call. Raises GitHubError for a status that stays."""
+    def json(self, response: httpx.Response, content: bytes) -> GitHubReply | Retry:
+        """Read a JSON reply. Raises GitHubError for a permanent refusal."""
+        data = _decoded(content)
+        if response.is_success and data is None and content.strip() != b"null":
+            return Retry("the response is not valid JSON")
+        return self._reply(response, content, data)
+
+    def text(self, response: httpx.Response, content: bytes) -> GitHubReply | Retry:
+        """Read a text reply. Raises GitHubError for a permanent refusal."""
+        return self._reply(response, content, content.decode("utf-8", "replace"))
+
+    def graphql(self, response: httpx.Response, content: bytes) -> Mapping[str, Any] | Retry:
+        """Read the `data` of a GraphQL reply, whose errors have status 200. Raises GitHubError for a permanent one."""
+        if not response.is_success:
+            return self.refused(response, content)
+        answer = _decoded(content)
+        if not isinstance(answer, dict):
+            return Retry("the response is not valid JSON")
+        errors, data = as_mappings(answer.get("errors")), answer.get("data")
+        if not errors and isinstance(data, dict):
+            return data
+        first: Mapping[str, Any] = errors[0] if errors else {"message": "no data"}
+        kind, message = _kind(first), self._message(first)
+        if "RATE_LIMIT" in kind:
+            reset = header_number(response.headers.get("x-ratelimit-reset"))
+            wait = max(0.0, reset - self._now(response) + 1) if reset else DEFAULT_LIMIT_WAIT
+            return Retry(f"{kind} ({message})", wait)
+        status = GRAPHQL_STATUS.get(kind)
+        if status is None:
+            return Retry(f"GraphQL returned an error: {message}")
+        raise self._error(f"{self.name} answered {kind}: {message}.", status, response)
+
+    def refused(self, response: httpx.Response, content: bytes) -> Retry:
+        """Return the retry for a temporary refusal. Raises GitHubError for a permanent one."""
+        status, message = response.status_code, self._message(_decoded(content))
+        if retry := retry_for_status(status, response.headers, message, self._now(response)):
+            return retry
+        raise self._error(f"{self.name} answered HTTP {status}{f': {message}' if message else ''}.", status, response)
+
+    def _reply(self, response: httpx.Response, content: bytes, data: Any) -> GitHubReply | Retry:
         if response.status_code == httpx.codes.NOT_MODIFIED:
             return GitHubReply(etag=response.headers.get("etag", ""), unchanged=True)
         if not response.is_success:
             return self.refused(response, content)
-        data: Any = content.decode("utf-8", "replace") if as_text else parse_json(content)
-        if data is None and content.strip() != b"null":
-            return Retry("the answer is not valid JSON")
-        links = {rel: _joined(response.url, link.get("url", "")) for rel, link in response.links.items()}
+        base = str(response.url)
+        links = {rel: join_url(base, link["url"]) for rel, link in response.links.items() if link.get("url")}
         return GitHubReply(
             data,
             etag=response.headers.get("etag", ""),
@@ -85,57 +122,25 @@ class ReplyReader:
             scopes=response.headers.get("x-oauth-scopes"),
         )
 
-    def graphql(self, response: httpx.Response, content: bytes) -> Mapping[str, Any] | Retry:
-        """The `data` of a GraphQL answer, whose errors come with status 200. Raises GitHubError for one that stays."""
-        if not response.is_success:
-            return self.refused(response, content)
-        answer = parse_json(content)
-        if not isinstance(answer, dict):
-            return Retry("the answer is not valid JSON")
-        errors = [error for error in answer.get("errors") or () if isinstance(error, dict)]
-        data = answer.get("data")
-        if not errors and isinstance(data, dict):
-            return data
-        first: Mapping[str, Any] = errors[0] if errors else {"message": "no data"}
-        kind, said = _kind(first), self._said(first)
-        if "RATE_LIMIT" in kind:
-            reset = header_number(response.headers.get("x-ratelimit-reset"))
-            return Retry(f"{kind} ({said})", max(0.0, reset - self._now(response) + 1) if reset else DEFAULT_LIMIT_WAIT)
-        status = GRAPHQL_STATUS.get(kind)
-        if status is None:
-            return Retry(f"GraphQL answered an error: {said}")
-        raise self._error(f"{self.name} answered {kind}: {said}.", status, response)
-
-    def refused(self, response: httpx.Response, content: bytes) -> Retry:
-        """Say to try again later, or raise."""
-        status, said = response.status_code, self._said(parse_json(content))
-        if again := retry_for_status(status, response.headers, said, self._now(response)):
-            return again
-        raise self._error(f"{self.name} answered HTTP {status}{f': {said}' if said else ''}.", status, response)
-
     def _error(self, message: str, status: int, response: httpx.Response) -> GitHubError:
-        remedy = self.remedies.get(status, "Check the declaration, the base URL and what the token may read.")
+        remedy = self.remedies.get(status, "Check the declaration, the base URL and the token's permissions.")
         return GitHubError(message, status=status, remedy=remedy, server_time=_server_time(response))
 
     def _now(self, response: httpx.Response) -> float:
         server_time = _server_time(response)
         return self.now if server_time is None else server_time
 
-    def _said(self, answer: object) -> str:
-        """The answer's `message`, made fit for one line, without the token, which it may repeat."""
-        message = answer.get("message") if isinstance(answer, dict) else None
-        said = " ".join(message.split()) if isinstance(message, str) else ""
-        return (said.replace(self.secret, "…") if self.secret else said)[:200].rstrip(".")
+    def _message(self, answer: object) -> str:
+        return self.hide(one_line(as_mapping(answer).get("message")))[:MAX_MESSAGE].rstrip(".")
 
 
 def page_number(url: str | None) -> int | None:
-    """The page that an address of a list is of, or None where it does not say."""
+    """Return the page number in a list's address, None if there is none."""
     page = parse_qs(urlsplit(url or "").query).get("page", [""])[0]
     return int(page) if page.isascii() and page.isdigit() else None
 
 
-def parse_json(content: bytes) -> Any:
-    """The document, or None for what is none."""
+def _decoded(content: bytes) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
@@ -143,21 +148,10 @@ def parse_json(content: bytes) -> Any:
 
 
 def _kind(error: Mapping[str, Any]) -> str:
-    """The kind of a GraphQL error: GitHub writes it in `type`, and for a wrong query in `extensions`."""
-    extensions = error.get("extensions")
-    code = extensions.get("code") if isinstance(extensions, dict) else None
-    return str(error.get("type") or code or "")
-
-
-def _joined(url: httpx.URL, reference: str) -> str | None:
-    try:
-        return str(url.join(reference)) if reference else None
-    except (httpx.InvalidURL, ValueError):
-        return reference
+    """Return the kind of a GraphQL error: in `type`, or for an invalid query in `extensions`."""
+    return str(error.get("type") or as_mapping(error.get("extensions")).get("code") or "")
 
 
 def _server_time(response: httpx.Response) -> float | None:
-    try:
-        return parsedate_to_datetime(response.headers["date"]).timestamp()
-    except (KeyError, ValueError, OverflowError, TypeError):
-        return None
+    date = http_date(response.headers.get("date"))
+    return date.timestamp() if date else None

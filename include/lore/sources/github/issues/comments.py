@@ -1,4 +1,4 @@
-"""The comments of a repository's issues and pull requests, read with as few calls as there are."""
+"""The comments of a repository's issues and pull requests, read in the fewest calls."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SHOWN = (
     "id", "body", "created_at", "updated_at", "path", "line", "original_line", "diff_hunk", "in_reply_to_id",
 )  # fmt: skip
 FEW_CALLS = 10
-"""Up to here, comments are asked for one by one without looking for a shorter way."""
+"""Issues up to which comments are read one issue at a time, without comparing the costs."""
 
 
 class CommentReader:
     """The comments below `part` ("issues", or "pulls" for those on code) of the repository at `path`.
 
-    They are read by the way that takes fewer calls: one or more for each issue that has any, or the repository's whole
-    list at once, where the number of issues that are expected promises that this is the shorter way.
+    They take one or more calls for each issue with comments, or the repository's whole list is read at once if the
+    expected number of issues makes that cheaper.
     """
 
     def __init__(self, client: GitHubClient, path: str, part: str, url_key: str) -> None:
@@ -32,7 +32,7 @@ class CommentReader:
         self._all: dict[int, list[Payload]] | None = None
 
     def prefetch(self, issues: int) -> None:
-        """Say that the comments of so many issues will be asked for."""
+        """Read the whole list if that takes fewer calls for the comments of so many issues."""
         if issues <= FEW_CALLS:
             return
         query: dict[str, str | int] = {"sort": "created", "direction": "asc", "per_page": PER_PAGE}
@@ -46,19 +46,19 @@ class CommentReader:
                 self._all.setdefault(number, []).append(_shown_fields(comment))
 
     def of(self, number: int, count: int | None = None) -> list[Payload]:
-        """The comments of one issue, of which there are `count`, where that is known. Raises GitHubError."""
+        """Return the comments of one issue; `count` is their number, if known. Raises GitHubError."""
         if count == 0:
             return []
         if self._all is not None:
             known = self._all.get(number, [])
-            if count is None or len(known) == count:  # otherwise comments came or went since the list was read
+            if count is None or len(known) == count:  # otherwise comments changed since the list was read
                 return known
         first = self._client.get(f"{self._path}/{self._part}/{number}/comments", {"per_page": PER_PAGE})
         return list(list_items(self._client, first, "comments", self._path))
 
 
 def list_items(client: GitHubClient, reply: GitHubReply, what: str, path: str) -> Iterator[Payload]:
-    """The items of a list's pages from the first reply on, each once; it ends with a page that brings nothing new."""
+    """Yield each item of a list once, from the first reply on; it ends at a page without new items."""
     seen: set[str] = set()
     for _ in range(MAX_PAGES):
         fresh = {key: item for item in items_of(reply.data, what) if (key := _key(item)) not in seen}
@@ -71,18 +71,18 @@ def list_items(client: GitHubClient, reply: GitHubReply, what: str, path: str) -
 
 
 def number_at_end(url: object) -> int | None:
-    """The number that an address of the API ends with."""
+    """Return the number at the end of an API address."""
     number = as_text(url).rpartition("/")[2]
     return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None
 
 
 def _shown_fields(comment: Payload) -> Payload:
-    """What a page shows of a comment: a tenth of what GitHub sends, for all are held in memory at once."""
+    """Return the fields that a page shows, a tenth of the payload, as all comments are in memory at once."""
     user = comment.get("user")
     who = {key: user.get(key) for key in ("login", "type")} if isinstance(user, dict) else None
     return {key: comment[key] for key in SHOWN if key in comment} | {"user": who}
 
 
 def _key(item: Payload) -> str:
-    """What tells items apart: the id, or all of it where there is none."""
+    """Return an item's id, or all of it as JSON if it has none."""
     return str(item.get("id") or json.dumps(item, sort_keys=True))

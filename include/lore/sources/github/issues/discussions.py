@@ -1,10 +1,9 @@
-"""Discussions of a repository, which GitHub gives through GraphQL only."""
+"""The discussions of a repository, which GitHub offers through GraphQL only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from lore.declarations import GitHubIssuesDeclaration
 from lore.sources.github.api.client import GitHubClient
@@ -14,14 +13,13 @@ from lore.sources.github.issues.documents import IssuesBatch, is_selected
 from lore.sources.github.issues.feed import MAX_PAGES, OVERLAP, FeedState, endless
 from lore.sources.github.issues.state import NumberIndex
 from lore.sources.github.issues.text import issue_number
-from lore.sources.payload import Payload, as_mappings
-from lore.sources.post_text import from_iso
+from lore.sources.payload import Payload, as_mappings, from_iso, nested
 
 __all__ = ["Discussions"]
 
 NOT_FOUND = 404
 DISCUSSIONS_PER_QUERY = 5
-"""Discussions in one query: GitHub counts 100 comments of 100 replies for each, and allows ten times as many nodes."""
+"""GitHub counts 100 comments with 100 replies for each discussion, and allows ten times as many nodes."""
 PERSON = "author { login __typename }"
 FACTS = f"number updatedAt closed {PERSON} labels(first: 50) {{ nodes {{ name }} }}"
 COMMENTS = f"""
@@ -46,9 +44,9 @@ MORE_COMMENTS = REPOSITORY.format(
 
 
 class Discussions:
-    """The discussions that changed since the state `before`; `known` are those that were there then, None: not known.
+    """The discussions that changed since the state `before`; `known` are those that existed then, None if unknown.
 
-    After `batches`, `state` and `numbers` are what is reached and what is there.
+    After `batches`, `state` and `numbers` are the new state and the existing discussions.
     """
 
     def __init__(
@@ -67,7 +65,7 @@ class Discussions:
         self.numbers: NumberIndex = known or {}
 
     def batches(self) -> Iterator[IssuesBatch]:
-        """The pages of what changed, oldest change first; `state` moves with them."""
+        """Yield the documents of changed discussions, oldest change first; `state` advances with them."""
         reached = self._before.reached
         listed, total = self._list(reached - OVERLAP if reached else None)
         changed = [n for n, item in listed.items() if self._before.recent.get(str(n)) != item["updated_at"]]
@@ -84,19 +82,19 @@ class Discussions:
         self.state = self._final_state(listed)
 
     def selected_numbers(self) -> NumberIndex:
-        """All discussions, and whether the declaration covers them."""
+        """Return all discussions, each True if the declaration selects it."""
         return self._selected_numbers(self._list(None)[0])
 
     def _selected_numbers(self, listed: Mapping[int, Payload]) -> dict[int, bool]:
         return {number: is_selected(item, self._declaration, self._earliest) for number, item in listed.items()}
 
     def _list(self, until: datetime | None) -> tuple[dict[int, Payload], int]:
-        """The discussions with a change at `until` or later (None: all), newest first; and how many there are."""
+        """Return the discussions that changed at `until` or later (None: all), newest first, and the total number."""
         listed: dict[int, Payload] = {}
         after, total = None, 0
         for _ in range(MAX_PAGES):
             found = self._client.graphql(LIST, {**self._names, "after": after})
-            connection = _nested(found, "repository", "discussions")
+            connection = nested(found, "repository", "discussions")
             total = connection.get("totalCount") or 0
             for node in as_mappings(connection.get("nodes")):
                 item = as_item(node)
@@ -105,7 +103,7 @@ class Discussions:
                     return listed, total
                 if number := issue_number(item):
                     listed.setdefault(number, item)
-            info = _nested(connection, "pageInfo")
+            info = nested(connection, "pageInfo")
             if not info.get("hasNextPage") or info.get("endCursor") in (None, after):
                 return listed, total
             after = info["endCursor"]
@@ -125,7 +123,7 @@ class Discussions:
             yield found
 
     def _fetch(self, numbers: Sequence[int]) -> dict[int, Payload | None]:
-        """The discussions by number; None for one that is gone, for which GitHub refuses all that were asked for."""
+        """Return discussions by number; None for a deleted one, for which GitHub refuses the whole query."""
         what = " ".join(f"d{number}: discussion(number: {number}) {{ {DISCUSSION} }}" for number in numbers)
         try:
             found = self._client.graphql(REPOSITORY.format(more="", what=what), self._names)
@@ -135,24 +133,24 @@ class Discussions:
             if len(numbers) == 1:
                 return {numbers[0]: None}
             return {number: node for one in numbers for number, node in self._fetch([one]).items()}
-        nodes = _nested(found, "repository")
-        return {number: _nested(nodes, f"d{number}") or None for number in numbers}
+        nodes = nested(found, "repository")
+        return {number: nested(nodes, f"d{number}") or None for number in numbers}
 
     def _comments(self, number: int, node: Payload) -> list[Payload]:
-        """All comments, of which a discussion brings the first hundred."""
-        connection = _nested(node, "comments")
+        """Return all comments; a discussion comes with the first hundred."""
+        connection = nested(node, "comments")
         comments = as_mappings(connection.get("nodes"))
         for _ in range(MAX_PAGES):
-            info = _nested(connection, "pageInfo")
+            info = nested(connection, "pageInfo")
             if not info.get("hasNextPage"):
                 return comments
             variables = {**self._names, "number": number, "after": info.get("endCursor")}
-            connection = _nested(self._client.graphql(MORE_COMMENTS, variables), "repository", "discussion", "comments")
+            connection = nested(self._client.graphql(MORE_COMMENTS, variables), "repository", "discussion", "comments")
             comments += as_mappings(connection.get("nodes"))
         raise endless("comments", f"/repos/{self._declaration.repository}/comments")
 
     def _final_state(self, listed: Mapping[int, Payload]) -> FeedState:
-        """What the next read need not fetch: changes of the overlap that are old enough for none to be missing."""
+        """Return the final state; the next read can skip changes in the overlap that are old enough to be complete."""
         times = {number: from_iso(item["updated_at"]) for number, item in listed.items()}
         now = datetime.now(UTC)
         reached = max((min(time, now) for time in (*times.values(), self._before.reached) if time), default=None)
@@ -162,10 +160,3 @@ class Discussions:
             if time and reached and reached - OVERLAP <= time < now - OVERLAP
         }
         return FeedState(reached, recent)
-
-
-def _nested(value: object, *keys: str) -> Mapping[str, Any]:
-    """The object at a path of keys, empty where there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}

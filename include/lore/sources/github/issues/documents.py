@@ -1,4 +1,4 @@
-"""From an issue's number or payload to its page: comments, reviews, and what became of it since it was listed."""
+"""Documents of issues and pull requests, from their numbers or payloads, with comments and reviews."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from lore.sources.github.issues.feed import PER_PAGE
 from lore.sources.github.issues.reviews import review_facts, review_parts
 from lore.sources.github.issues.state import IssuesState
 from lore.sources.github.issues.text import is_bot, is_pull_request, issue_document, issue_number, label_names
-from lore.sources.payload import Payload, as_text
-from lore.sources.post_text import from_iso
+from lore.sources.payload import Payload, as_text, from_iso
 from lore.types import Document, Failure
 
 __all__ = ["IssueDocuments", "IssuesBatch", "is_selected"]
 
 GONE = (404, 410)
-"""It was deleted, or transferred to where the token may not read."""
+"""Statuses of an issue that was deleted, or transferred out of the token's reach."""
 
 
 @dataclass(slots=True)
 class IssuesBatch:
-    """A piece of what was read: pages, numbers that are gone, and the state that is then reached (None: as before)."""
+    """Documents, failures and deleted numbers, and the state after them (None: unchanged)."""
 
     documents: list[Document] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -35,7 +34,7 @@ class IssuesBatch:
 
 
 def is_selected(item: Payload, declaration: GitHubIssuesDeclaration, earliest: datetime | None) -> bool:
-    """Whether the declaration covers an issue, pull request or discussion (with the keys of an issue)."""
+    """Return True if the declaration selects an issue, pull request or discussion (with the keys of an issue)."""
     labels, updated = set(label_names(item)), from_iso(item.get("updated_at"))
     return (
         (declaration.include_pull_requests or not is_pull_request(item))
@@ -48,7 +47,7 @@ def is_selected(item: Payload, declaration: GitHubIssuesDeclaration, earliest: d
 
 
 class IssueDocuments:
-    """Makes the pages. `noticed` has the comments (id, time of change) that are in them and changed since `window`."""
+    """Builds documents. `included_comments` are the comments in them (id, time of change) since `window`."""
 
     def __init__(self, client: GitHubClient, declaration: GitHubIssuesDeclaration, path: str) -> None:
         self._client, self._declaration, self._path = client, declaration, path
@@ -58,13 +57,13 @@ class IssueDocuments:
         self.included_comments: set[tuple[object, object]] = set()
 
     def prefetch(self, issues: Sequence[Payload], pages: int) -> None:
-        """Say that so many pages of issues like these come, so that the shortest way to their comments is taken."""
+        """Prepare for `pages` pages of issues like these, so that their comments take the fewest calls."""
         self._comments.prefetch(pages * sum(1 for issue in issues if issue.get("comments")))
         if self._declaration.include_reviews:
             self._code_comments.prefetch(pages * sum(1 for issue in issues if is_pull_request(issue)))
 
     def add(self, issues: Iterable[Payload], found: IssuesBatch) -> IssuesBatch:
-        """Put the pages of listed issues into `found`."""
+        """Add the documents of listed issues to `found`."""
         for issue in issues:
             number = issue["number"]
             try:
@@ -75,12 +74,12 @@ class IssueDocuments:
                 if self._current(number) is None:
                     found.gone.append(number)
                 else:
-                    reason = f"Its comments cannot be read: {error}"
+                    reason = f"Its comments can't be read: {error}"
                     found.failures.append(Failure(f"{self._declaration.id}:{number}", reason))
         return found
 
     def add_by_number(self, numbers: Iterable[int], earliest: datetime | None, found: IssuesBatch) -> IssuesBatch:
-        """Put the pages of issues that were not listed into `found`, where the declaration covers them."""
+        """Add the documents of selected issues that were not listed to `found`."""
         for number in numbers:
             issue = self._current(number)
             if issue is None:
@@ -90,7 +89,7 @@ class IssueDocuments:
         return found
 
     def _current(self, number: int) -> Payload | None:
-        """The issue as it is now; None when it was deleted, or transferred, which GitHub answers with its new place."""
+        """Return the current issue; None if it was deleted, or transferred, when GitHub redirects to its new place."""
         try:
             issue = self._client.get(f"{self._path}/issues/{number}").data
         except GitHubError as error:
@@ -123,7 +122,7 @@ class IssueDocuments:
         return list(list_items(self._client, first, "reviews", self._path))
 
     def _without_bots(self, items: Iterable[Payload]) -> list[Payload]:
-        """What was not written by bots, unless these are asked for; and take notice of what is new."""
+        """Return the items of people, and of bots if these are selected; record them as included."""
         kept = [item for item in items if self._declaration.include_bots or not is_bot(item)]
         for item in kept:
             time = from_iso(item.get("updated_at"))
@@ -132,7 +131,7 @@ class IssueDocuments:
         return kept
 
     def issue_numbers(self, comments: Iterable[Payload]) -> set[int]:
-        """The numbers of the issues that comments stand below, without comments that are in pages made already."""
+        """Return the numbers of the issues that comments belong to, except comments already in documents."""
         numbers: set[int] = set()
         for comment in comments:
             number = number_at_end(comment.get("issue_url") or comment.get("pull_request_url"))

@@ -1,8 +1,7 @@
-"""A list of GitHub's that can be asked for by time of change: read from where it was left, each item once.
+"""A list of GitHub ordered by time of change, read from a state on, each item once.
 
-Page numbers shift while items change, so each call starts at the last time seen, a second before it, and pages are
-turned only among items of the same second. Where a list is not in order, all its pages are turned and nothing after
-the place is called reached.
+Page numbers shift while items change. So each call starts one second before the last time seen, and pages are turned
+only among items of the same second. A list out of order is read through all its pages, and its state doesn't advance.
 """
 
 from __future__ import annotations
@@ -15,26 +14,25 @@ from lore.errors import SourceError
 from lore.sources.github.api.client import GitHubClient
 from lore.sources.github.api.replies import GitHubReply
 from lore.sources.github.issues.text import items_of
-from lore.sources.payload import Payload, as_text
-from lore.sources.post_text import from_iso
+from lore.sources.payload import Payload, as_text, from_iso
 
 __all__ = ["MAX_PAGES", "PER_PAGE", "Feed", "FeedPage", "FeedState", "endless", "stamp"]
 
 PER_PAGE = 100
 MAX_PAGES = 20_000
-"""Two million items: a list that is longer is no list of a repository."""
+"""Two million items, more than any repository's list has."""
 SECOND = timedelta(seconds=1)
 OVERLAP = timedelta(seconds=60)
-"""Read again at every start: a change shows in GitHub's lists some seconds after the time that it carries."""
+"""Time that every read repeats: a change appears in GitHub's lists some seconds after its own time."""
 MAX_RECENT = 300
 
 
 @dataclass(frozen=True, slots=True)
 class FeedState:
-    """Where a list was left: all that changed up to `reached` is read.
+    """The state of a list: all changes up to `reached` were read.
 
-    `recent` has the items of the overlap, by what identifies them, with their time of change; `etag` stands for the
-    answer to the call that a next read begins with. Both may be empty, and are only there to save work.
+    `recent` maps the items of the overlap to their time of change; `etag` belongs to the first call of the next read.
+    Both may be empty; they only save work.
     """
 
     reached: datetime | None = None
@@ -44,7 +42,7 @@ class FeedState:
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """Items not seen before; `reached` is the time of change up to which all are seen, `reply` the call's own."""
+    """New items; `reached` is the time of change up to which all are seen, `reply` the call's reply."""
 
     items: tuple[Payload, ...]
     reached: datetime | None
@@ -52,10 +50,10 @@ class FeedPage:
 
 
 class Feed:
-    """One list, at `path` with `query`, read from `state` on; `earliest` is the first time that is of interest.
+    """One list, at `path` with `query`, read from `state` on, but no earlier than `earliest`.
 
-    `later` is the query of the reads that go on from there, where it is another one. `identify` gives what tells items
-    apart, or "" for an item to be passed over. `what` names them in errors.
+    `later` is the query of later reads, if it differs. `identify` returns an item's identity, "" to skip it. `what`
+    names the items in errors.
     """
 
     def __init__(
@@ -79,7 +77,7 @@ class Feed:
         self._first: GitHubReply | None = None
 
     def pages(self) -> Iterator[FeedPage]:
-        """Every item that is new or changed, once, in pages by time of change; none when the list is as it was."""
+        """Yield every new or changed item once, in pages by time of change; nothing if the list is unchanged."""
         position = self._start(self._state.reached)
         self._walk.begin(position)
         reply = self._ask(position, self._state.etag)
@@ -105,7 +103,7 @@ class Feed:
         raise endless(self._what, self._path)
 
     def final_state(self) -> FeedState:
-        """The state after all pages were taken. Asks once for what a next read begins with, unless it is known."""
+        """Return the state after all pages. Makes the first call of the next read, unless its reply is known."""
         if self._first is not None and self._first.unchanged:
             return self._state
         reached = self._reached
@@ -139,15 +137,15 @@ class Feed:
 
 
 class _FeedProgress:
-    """What was seen on the way through the list: from `last`, the newest time of change, the list is asked for again.
+    """Progress through the list; the next call starts at `last`, the newest time of change.
 
-    A time that lies in the future counts as now: a reached time there would hide every change until then.
+    A time in the future counts as now, as the state would otherwise hide every change until then.
     """
 
     def __init__(self, identify: Callable[[Payload], str]) -> None:
         self.identify = identify
         self._changed: list[datetime] = []
-        self._times: dict[str, str] = {}  # items are not kept: a repository may have a gigabyte of them
+        self._times: dict[str, str] = {}  # not the items: a repository may have a gigabyte of them
         self.last: datetime | None = None
         self.in_order = True
         self._repeats = 0
@@ -158,7 +156,7 @@ class _FeedProgress:
         self.last = position
 
     def take(self, reply: GitHubReply, position: datetime | None, what: str) -> list[Payload]:
-        """The items of a page that are new; `position` is the time from which the page was asked for."""
+        """Return the new items of a page, which was requested from the time `position` on."""
         items = items_of(reply.data, what)
         self._now = _now(reply)
         fresh: list[Payload] = []
@@ -172,7 +170,7 @@ class _FeedProgress:
                 self._times[key] = as_text(item.get("updated_at"))
                 fresh.append(item)
             elif time and self._times[key] != item.get("updated_at"):
-                self._changed.append(time)  # it changed while we read: the next run takes it, so reached stays below
+                self._changed.append(time)  # it changed meanwhile: the next run reads it
         self._repeats = 0 if fresh else self._repeats + max(len(items), PER_PAGE)
         self.in_order = self.in_order and times == sorted(times)
         if self.in_order and times:
@@ -181,16 +179,16 @@ class _FeedProgress:
 
     @property
     def exhausted(self) -> bool:
-        """Whether pages bring nothing new for so long that the list has no end."""
+        """True when pages have brought nothing new for so long that the list must be endless."""
         return self._repeats > len(self._times) + 10 * PER_PAGE
 
     @property
     def reached(self) -> datetime | None:
-        """The time of change up to which all was seen."""
+        """The time of change up to which everything was seen."""
         return min([self.last, *self._changed]) if self.last else None
 
     def is_stable(self, item: Payload, reply: GitHubReply) -> bool:
-        """Whether an item is as it was read, and for so long that no change of the same second may be missing."""
+        """Return True for an unchanged item that is old enough to exclude another change in the same second."""
         same = self._times.get(self.identify(item)) == item.get("updated_at")
         time = self._time(item)
         return same and time is not None and time < _now(reply) - OVERLAP
@@ -201,18 +199,18 @@ class _FeedProgress:
 
 
 def _now(reply: GitHubReply) -> datetime:
-    """The server's time, or ours where it does not tell."""
+    """Return the server's time, or ours if it sends none."""
     return datetime.now(UTC) if reply.server_time is None else datetime.fromtimestamp(reply.server_time, UTC)
 
 
 def stamp(time: datetime) -> str:
-    """A time as GitHub writes it."""
+    """Return a time in GitHub's format."""
     return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def endless(what: str, path: str) -> SourceError:
-    """The error for a list whose pages do not come to an end."""
+    """Return the error for a list without an end."""
     return SourceError(
         f"The list of {what} of {path.removeprefix('/repos/').rpartition('/')[0]} runs in a circle or has no end.",
-        remedy="Check the base URL; GitHub's own API does not do this.",
+        remedy="Check the base URL; GitHub's own API doesn't do this.",
     )

@@ -1,4 +1,4 @@
-"""One read of a repository's issues: what changed, in which order, and what exists in the end."""
+"""One read of a repository's issues: the changes in order, and what exists at the end."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from lore.sources.github.issues.documents import IssueDocuments, IssuesBatch, is
 from lore.sources.github.issues.feed import OVERLAP, PER_PAGE, Feed, FeedPage, FeedState
 from lore.sources.github.issues.state import IssuesState, NumberIndex
 from lore.sources.github.issues.text import issue_number
-from lore.sources.payload import Payload, as_text
-from lore.sources.post_text import from_iso
+from lore.sources.payload import Payload, as_text, from_iso
 
 __all__ = ["IssuesReader"]
 
 BATCH_ISSUES = 25
-"""Few enough that a batch is complete, and the cursor moves, within the 60 calls an hour without a token."""
+"""Issues in a batch: few enough for the cursor to advance within 60 calls, an hour's limit without a token."""
 
 LIST_AGAIN = timedelta(hours=23)
 UNFILTERED: Mapping[str, str | int] = {"state": "all"}
@@ -33,7 +32,7 @@ query($owner: String!, $name: String!) {
 
 
 class IssuesReader:
-    """Reads from the state `before`. When `batches` came to their end, `state` is what is reached."""
+    """Reads from the state `before`; `state` is the new one once `batches` is exhausted."""
 
     def __init__(self, client: GitHubClient, declaration: GitHubIssuesDeclaration, before: IssuesState) -> None:
         self._client, self._declaration = client, declaration
@@ -46,7 +45,7 @@ class IssuesReader:
         self.state = before
 
     def batches(self) -> Iterator[IssuesBatch]:
-        """Issues that changed, issues of which a comment was edited, discussions, and what else came to be there."""
+        """Yield changed issues, issues with changed comments, discussions, and issues that appeared otherwise."""
         yield from self._changed_issues()
         comments = yield from self._commented_issues("issues", self.state.comments)
         self.state = replace(self.state, comments=comments)
@@ -58,7 +57,7 @@ class IssuesReader:
         yield from self._reconcile()
 
     def selected_numbers(self) -> list[int]:
-        """The numbers of all that the declaration covers, by the whole lists."""
+        """Return the numbers of all selected issues and discussions, from the whole lists."""
         listed, _ = self._list_all(None)
         if self._declaration.include_discussions:
             listed |= Discussions(self._client, self._declaration, FeedState(), None, self._earliest).selected_numbers()
@@ -83,7 +82,7 @@ class IssuesReader:
         self.state = replace(self.state, issues=feed.final_state())
 
     def _start(self, page: FeedPage) -> None:
-        """From the first answer's time on, edited comments are looked for; those before it are read now."""
+        """Start to watch for edited comments at the first reply's time; this run reads the earlier ones."""
         time = page.reply.server_time
         now = datetime.now(UTC) if time is None else datetime.fromtimestamp(time, UTC)
         begin = FeedState(now.replace(microsecond=0))
@@ -95,18 +94,18 @@ class IssuesReader:
         self._pages.prefetch([item for item in page.items if self._is_selected(item)], self._pages_ahead(page))
 
     def _pages_ahead(self, page: FeedPage) -> int:
-        """How many pages of issues there are; GitHub does not tell, but numbers them in the order of creation."""
+        """Return the number of pages of issues; GitHub doesn't tell it, but numbers issues by creation."""
         if page.reply.next_url is None:
             return 1
-        told = page_number(page.reply.last_url)
-        if told is not None or self._before.issues.reached is not None:
-            return told or 2
+        last_page = page_number(page.reply.last_url)
+        if last_page is not None or self._before.issues.reached is not None:
+            return last_page or 2
         newest = self._client.get(f"{self._path}/issues", {"state": "all", "per_page": 1}).data
         number = issue_number(newest[0]) if isinstance(newest, list) and newest and isinstance(newest[0], dict) else 0
         return -(-(number or 0) // PER_PAGE) or 2
 
     def _commented_issues(self, part: str, state: FeedState) -> Generator[IssuesBatch, None, FeedState]:
-        """The issues of which a comment was written or edited without their being in the list of changed ones."""
+        """Yield the issues with a new or edited comment that the list of changed issues doesn't contain."""
         feed = Feed(
             self._client,
             f"{self._path}/{part}/comments",
@@ -140,27 +139,27 @@ class IssuesReader:
         self.state = replace(self.state, discussions=discussions.state, discussion_numbers=discussions.numbers)
 
     def _reconcile(self) -> Iterator[IssuesBatch]:
-        """See whether what is known is all that there is; else list it, and read what is new in it."""
+        """Compare the known issues with all that exist; if they differ, list all and yield new ones."""
         known = dict(self._before.numbers or {}) | self._seen
         first = self._before.issues.reached is None
         complete = self._before.numbers is not None or first
         if not complete or self._must_list(known, first):
             known, new = self._list_all(known if complete else None)
-            if new:  # transferred to here, say, with an old time of change
+            if new:  # for example transferred, with an old time of change
                 yield self._pages.add(new, IssuesBatch())
             first = True
         listed = self._now.replace(microsecond=0) if first else self._before.listed
         self.state = replace(self.state, numbers=known, listed=listed)
 
     def _must_list(self, known: NumberIndex, first: bool) -> bool:
-        """Whether the number of issues is another one; where it cannot be asked for, whether a day went by."""
+        """Return True if the number of issues differs; where GitHub doesn't tell it, if a day has passed."""
         total = self._total()
         if total is not None:
             return total != len(known)
         return not first and (self._before.listed is None or self._now - self._before.listed > LIST_AGAIN)
 
     def _total(self) -> int | None:
-        """How many issues and pull requests there are; None where GitHub does not tell, or not for this choice."""
+        """Return the number of issues and pull requests; None if unknown for this selection."""
         if self._earliest or self._filter() != UNFILTERED:
             return None
         total = self._total_by_graphql() if self._client.has_token else None
@@ -171,11 +170,11 @@ class IssuesReader:
         try:
             found = self._client.graphql(TOTALS, {"owner": owner, "name": name})["repository"]
             return int(found["issues"]["totalCount"]) + int(found["pullRequests"]["totalCount"])
-        except (SourceError, TypeError, KeyError, ValueError):  # there is another way
+        except (SourceError, TypeError, KeyError, ValueError):  # count over REST instead
             return None
 
     def _list_all(self, known: NumberIndex | None) -> tuple[dict[int, bool], list[Payload]]:
-        """Everything in the whole list, and of what is wanted, that which is not known; none where `known` is None."""
+        """Return the whole list, and its selected issues that are not in `known`; none for `known` None."""
         listed: dict[int, bool] = {}
         new: list[Payload] = []
         for page in self._feed(FeedState()).pages():
@@ -186,7 +185,7 @@ class IssuesReader:
         return listed, new
 
     def _feed(self, state: FeedState) -> Feed:
-        """The list of issues: the first time those that are asked for, then all, to see which no longer are."""
+        """Return the list of issues: first the selected ones, later all, to see which are no longer selected."""
         return Feed(
             self._client,
             f"{self._path}/issues",
@@ -207,7 +206,7 @@ class IssuesReader:
 
 
 def _earliest(declaration: GitHubIssuesDeclaration) -> datetime | None:
-    """The first time of change that the declaration covers; ages count in whole days, so that it moves once a day."""
+    """Return the first selected time of change; ages count in whole days, so it moves once a day."""
     days = [declaration.since] if declaration.since else []
     if declaration.max_age_days is not None:
         days.append((datetime.now(UTC) - timedelta(days=declaration.max_age_days)).date())

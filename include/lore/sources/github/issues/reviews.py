@@ -1,4 +1,4 @@
-"""Reviews of pull requests, and the comments on their code, as Markdown."""
+"""Reviews of pull requests, and comments on their code, as Markdown."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lore.sources.payload import Payload, as_text
 __all__ = ["review_facts", "review_parts"]
 
 HUNK_LINES = 4
-"""How much of the code is shown that a comment is about."""
+"""Lines of code shown above a comment."""
 VERDICTS = {"APPROVED": "Approved", "CHANGES_REQUESTED": "Changes requested"}
 
 
 def review_facts(reviews: Sequence[Payload]) -> Iterator[str]:
-    """Who approved and who asked for changes, by each reviewer's last word."""
+    """Yield the names of who approved and who requested changes, by each reviewer's last verdict."""
     verdicts = {
         login(review): as_text(review.get("state")).upper()
         for review in sorted(reviews, key=created)
@@ -29,7 +29,7 @@ def review_facts(reviews: Sequence[Payload]) -> Iterator[str]:
 
 
 def review_parts(reviews: Sequence[Payload], comments: Sequence[Payload]) -> Iterator[ThreadPart]:
-    """Each review that says something, and each comment on code, replies after what they reply to."""
+    """Yield each review with text, and each comment on code, replies after their comment."""
     for review in reviews:
         if body := closed_body(review):
             verdict = VERDICTS.get(as_text(review.get("state")).upper(), "")
@@ -50,7 +50,7 @@ def _heading(comment: Payload) -> str:
 
 
 def _hunk(comment: Payload) -> str:
-    """The last lines of the difference that the comment stands below; a reply repeats none."""
+    """Return the last lines of the diff that a comment refers to; "" for a reply."""
     lines = as_text(comment.get("diff_hunk")).splitlines()
     if not lines or comment.get("in_reply_to_id"):
         return ""

@@ -1,4 +1,4 @@
-"""Issues, pull requests and discussions of a GitHub repository, with all that was written below them."""
+"""The source `github_issues`: issues, pull requests and discussions of a repository, with their comments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ __all__ = ["GitHubIssuesSource"]
 
 
 class GitHubIssuesSource:
-    """One document for each issue, pull request and discussion, oldest change first, so that a cut read goes on.
+    """One document for each issue, pull request and discussion, oldest change first, so that an interrupted read
+    continues.
 
-    Three lists are followed by time of change: issues; comments, as editing one does not touch its issue; and with
-    reviews, comments on code. While none changed, a read costs a call for each that GitHub does not count, and one that
-    asks how many issues there are, so that a deletion is seen without listing them all.
+    Three lists are followed by time of change: issues; comments, as editing one doesn't change its issue; and, with
+    reviews, comments on code. While nothing changes, a read takes one uncounted call for each list, and one for the
+    number of issues, which reveals deletions.
     """
 
     def __init__(self, declaration: GitHubIssuesDeclaration, access: GitHubAccess) -> None:
@@ -29,7 +30,7 @@ class GitHubIssuesSource:
         self._listed: list[int] | None = None
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield, in batches, what changed since the cursor (None: all); nothing when nothing did."""
+        """Yield, in batches, the changes since the cursor (None: all)."""
         self._listed = None
         before = self._from_cursor(since) if since else None
         moved = False
@@ -45,7 +46,7 @@ class GitHubIssuesSource:
             yield Batch((), run.state.to_cursor(self._selection()))
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of all that the declaration covers: as the read before found it, else by the whole lists."""
+        """Yield the id of every selected document: from the read just before, else from the whole lists."""
         listed, self._listed = self._listed, None
         if listed is None:
             with self._client() as client:
@@ -56,10 +57,10 @@ class GitHubIssuesSource:
         repository = self._declaration.repository
         return self._access.open(
             {
-                401: "The token is wrong or has expired: set LORE_GITHUB_TOKEN or the connection github_default anew.",
+                401: "The token is wrong or has expired: set LORE_GITHUB_TOKEN or the connection github_default again.",
                 403: f"The token may not read {repository}: give it read access to issues and pull requests.",
                 404: f"Check the name {repository}; a private repository needs a token that may read its issues.",
-                410: f"The issues of {repository} are switched off: remove the declaration.",
+                410: f"The issues of {repository} are turned off: remove the declaration.",
             }
         )
 

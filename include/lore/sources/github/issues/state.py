@@ -1,4 +1,4 @@
-"""What the cursor of a repository's issues holds."""
+"""The cursor of a repository's issues."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
+from lore.sources.cursors import pack, unpack
 from lore.sources.github.issues.feed import FeedState, stamp
-from lore.sources.github.repo.state import pack, unpack
-from lore.sources.payload import as_text
-from lore.sources.post_text import from_iso
+from lore.sources.payload import as_text, from_iso
 from lore.types import Cursor
 
 __all__ = ["IssuesState", "NumberIndex"]
 
 NumberIndex = Mapping[int, bool]
-"""Everything that a list has, by number, and whether it makes a document."""
+"""Every number in a list; True for those with a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssuesState:
-    """Where each list of a repository was left, and what exists; None where that is not known.
+    """The state of each list of a repository, and what exists; None if unknown.
 
-    `listed` is when all issues were listed last.
+    `listed` is the time of the last complete list of issues.
     """
 
     issues: FeedState = field(default_factory=FeedState)
@@ -36,7 +35,7 @@ class IssuesState:
     discussion_numbers: NumberIndex | None = None
 
     def to_cursor(self, selection: str) -> Cursor:
-        """The cursor; `selection` stands for what the declaration chooses."""
+        """Return the cursor; `selection` identifies the declaration's selection."""
         reached = self.issues.reached
         return json.dumps(
             {
@@ -53,7 +52,7 @@ class IssuesState:
         )
 
     def selected_numbers(self) -> list[int] | None:
-        """The numbers of all documents; None where that is not known."""
+        """Return the numbers of all documents; None if unknown."""
         if self.numbers is None:
             return None
         return [
@@ -65,14 +64,14 @@ class IssuesState:
 
     @classmethod
     def from_cursor(cls, cursor: Cursor, selection: str) -> Self | None:
-        """The state; None when the declaration chose otherwise then: what it did not, was never read.
+        """Read a cursor; None if it belongs to another selection, whose other issues were never read.
 
-        Raises ValueError for a cursor that cannot be read.
+        Raises ValueError if it is invalid.
         """
         try:
             values = json.loads(cursor)
             if values["updated_at"] is not None and from_iso(values["updated_at"]) is None:
-                raise ValueError("it has no time")
+                raise ValueError("the time is missing")
             if values["selection"] != selection:
                 return None
             return cls(

@@ -1,16 +1,25 @@
-"""From GitHub's payloads, which may lack anything, to the Markdown of one issue with its comments."""
+"""Markdown of one issue with its comments, from payloads in which any field may be missing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lore.declarations import GitHubIssuesDeclaration
 from lore.errors import SourceError
-from lore.sources.payload import as_text
-from lore.sources.post_text import from_iso
+from lore.sources.payload import (
+    Payload,
+    as_integer,
+    as_list,
+    as_mapping,
+    as_mappings,
+    as_text,
+    day,
+    from_iso,
+    one_line,
+)
+from lore.sources.post_text import facts_line
 from lore.types import Document
 
 __all__ = [
@@ -19,7 +28,6 @@ __all__ = [
     "closed_body",
     "comment_part",
     "created",
-    "day",
     "is_bot",
     "is_pull_request",
     "issue_document",
@@ -32,55 +40,50 @@ __all__ = [
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 DELETED_USER = "ghost"
-"""What GitHub shows for an account that was deleted."""
+"""GitHub's name for a deleted account."""
 
 
-def items_of(data: object, what: str) -> list[Mapping[str, Any]]:
-    """The objects of a list that the API answered. Raises SourceError when it is something else."""
+def items_of(data: object, what: str) -> list[Payload]:
+    """Return the objects of a list in a reply. Raises SourceError for anything else."""
     if not isinstance(data, list):
-        raise SourceError(
-            f"The API answered something else than a list of {what}.", remedy="Check that the base URL is GitHub's API."
-        )
-    return [item for item in data if isinstance(item, dict)]
+        raise SourceError(f"The API didn't return a list of {what}.", remedy="Check that the base URL is GitHub's API.")
+    return as_mappings(data)
 
 
-def issue_number(issue: Mapping[str, Any]) -> int | None:
-    """The issue's number, or None where there is none to identify it by."""
-    number = issue.get("number")
-    if not isinstance(number, int) or isinstance(number, bool):
-        return None
-    return number if 0 < number < 2**63 else None
+def issue_number(issue: Payload) -> int | None:
+    """Return the issue's number, None if it has none."""
+    number = as_integer(issue.get("number"))
+    return number if number and number > 0 else None
 
 
-def is_pull_request(issue: Mapping[str, Any]) -> bool:
-    """Whether it is a pull request; GitHub once gave plain issues an object of nulls here."""
-    marker = issue.get("pull_request")
-    return isinstance(marker, dict) and any(marker.values())
+def is_pull_request(issue: Payload) -> bool:
+    """Return True for a pull request; GitHub once gave plain issues an object of nulls here."""
+    return any(as_mapping(issue.get("pull_request")).values())
 
 
 Moment = tuple[str, int]
-"""When something was written, and its id to tell apart what was written in the same second."""
+"""The time of writing, and the id, which orders texts of the same second."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadPart:
-    """A piece of a page below its first text; pieces are put in the order of `when`."""
+    """A part of a page below its first text; parts are ordered by `when`."""
 
     when: tuple[Moment, Moment]
     text: str
 
 
 def issue_document(
-    issue: Mapping[str, Any],
-    comments: Sequence[Mapping[str, Any]],
+    issue: Payload,
+    comments: Sequence[Payload],
     declaration: GitHubIssuesDeclaration,
     *,
     facts: Iterable[str] = (),
     parts: Iterable[ThreadPart] = (),
 ) -> Document:
-    """The issue as one page: a line of facts (state, labels, dates), its text, then the comments in order.
+    """Return the issue as one page: a line of facts (state, labels, dates), its text, then the comments in order.
 
-    `facts` and `parts` are what else is known of it: a pull request has reviews.
+    A pull request adds `facts` and `parts` from its reviews.
     """
     state = _state(issue)
     kind = "Pull request" if is_pull_request(issue) else "Issue"
@@ -95,7 +98,7 @@ def issue_document(
 
 
 def page(
-    item: Mapping[str, Any],
+    item: Payload,
     declaration: GitHubIssuesDeclaration,
     *,
     kind: str,
@@ -103,9 +106,9 @@ def page(
     facts: Iterable[str],
     parts: Iterable[ThreadPart | None],
 ) -> Document:
-    """A page of an issue, pull request or discussion, `item` having the keys of an issue."""
+    """Return the document of an issue, pull request or discussion; `item` has the keys of an issue."""
     labels = label_names(item)
-    opened, updated, closed = (day(item.get(key)) for key in ("created_at", "updated_at", "closed_at"))
+    opened, updated, closed = (day(from_iso(item.get(key))) for key in ("created_at", "updated_at", "closed_at"))
     line = [
         f"{kind} #{item['number']}",
         *facts,
@@ -116,12 +119,12 @@ def page(
     ]
     url = as_text(item.get("html_url"))
     ordered = sorted((part for part in parts if part), key=lambda part: part.when)
-    texts = [" · ".join(fact for fact in line if fact), closed_body(item), *(part.text for part in ordered)]
+    texts = [facts_line(line), closed_body(item), *(part.text for part in ordered)]
     return Document(
         id=f"{declaration.id}:{item['number']}",
         source_id=declaration.id,
         url=url if url.startswith(("https://", "http://")) else "",
-        title=" ".join(as_text(item.get("title")).split()) or f"#{item['number']}",
+        title=one_line(item.get("title")) or f"#{item['number']}",
         text="\n\n".join(text for text in texts if text) + "\n",
         updated_at=from_iso(item.get("updated_at")),
         metadata={
@@ -136,10 +139,9 @@ def page(
     )
 
 
-def _state(issue: Mapping[str, Any]) -> str:
+def _state(issue: Payload) -> str:
     state = as_text(issue.get("state")) or "unknown"
-    marker = issue.get("pull_request")
-    if isinstance(marker, dict) and marker.get("merged_at"):
+    if as_mapping(issue.get("pull_request")).get("merged_at"):
         return "merged"
     if issue.get("draft") is True and state == "open":
         return "open (draft)"
@@ -147,56 +149,46 @@ def _state(issue: Mapping[str, Any]) -> str:
     return f"{state} ({reason})" if reason else state
 
 
-def label_names(item: Mapping[str, Any]) -> list[str]:
-    """The names of an issue's labels."""
-    labels = item.get("labels")
-    listed = labels if isinstance(labels, list) else []
-    names = [label.get("name") if isinstance(label, dict) else label for label in listed]
+def label_names(item: Payload) -> list[str]:
+    """Return the names of an issue's labels."""
+    labels = as_list(item.get("labels"))
+    names = [label.get("name") if isinstance(label, dict) else label for label in labels]
     return [name for name in names if isinstance(name, str) and name]
 
 
-def login(item: Mapping[str, Any]) -> str:
-    """Who wrote it."""
-    user = item.get("user")
-    return (as_text(user.get("login")) if isinstance(user, dict) else "") or DELETED_USER
+def login(item: Payload) -> str:
+    """Return the author's login."""
+    return as_text(as_mapping(item.get("user")).get("login")) or DELETED_USER
 
 
-def is_bot(item: Mapping[str, Any]) -> bool:
-    """Whether a program wrote it: an App, or an account that says so in its name."""
-    user = item.get("user")
-    kind = as_text(user.get("type")) if isinstance(user, dict) else ""
-    return kind == "Bot" or login(item).endswith("[bot]")
+def is_bot(item: Payload) -> bool:
+    """Return True if a program wrote it: an App, or an account whose name says so."""
+    return as_mapping(item.get("user")).get("type") == "Bot" or login(item).endswith("[bot]")
 
 
-def day(value: object) -> str:
-    """The day of a time, or "" for what is none."""
-    time = from_iso(value)
-    return f"{time:%Y-%m-%d}" if time else ""
-
-
-def created(item: Mapping[str, Any]) -> Moment:
-    """When it was written; for a review, when it was submitted."""
+def created(item: Payload) -> Moment:
+    """Return the time of writing; for a review, of its submission."""
     number = item.get("id")
     when = as_text(item.get("created_at")) or as_text(item.get("submitted_at"))
     return when, number if isinstance(number, int) else 0
 
 
-def attribution(what: str, item: Mapping[str, Any]) -> str:
-    """A heading: what it is, by whom, and on which day."""
-    when = day(created(item)[0])
+def attribution(what: str, item: Payload) -> str:
+    """Return a heading: the kind of text, its author, and the day."""
+    when = day(from_iso(created(item)[0]))
     return f"{what} by {login(item)}{f' on {when}' if when else ''}"
 
 
-def comment_part(comment: Mapping[str, Any], what: str = "Comment") -> ThreadPart | None:
-    """A comment under a heading of the first level: whatever headings stand before it, it is not below them."""
+def comment_part(comment: Payload, what: str = "Comment") -> ThreadPart | None:
+    """Return a comment below a heading of level 1, so that it never falls below an earlier heading."""
     body = closed_body(comment)
     return (
         ThreadPart((created(comment), created(comment)), f"# {attribution(what, comment)}\n\n{body}") if body else None
     )
 
 
-def closed_body(item: Mapping[str, Any]) -> str:
-    """What a person wrote, closed: an open code fence or HTML comment must not swallow what comes after it."""
+def closed_body(item: Payload) -> str:
+    """Return an item's text, with an open code fence or HTML comment closed, so that it can't swallow the rest."""
     text = as_text(item.get("body")).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     fence = ""
     for match in FENCE.finditer(text):

@@ -1,7 +1,7 @@
-"""A repository's tarball: unpacked into one unnamed temporary file, indexed, and read at any place.
+"""A repository's tarball, decompressed into one unnamed temporary file, indexed, and read at any place.
 
-Nothing is ever written under a name of the archive's, so that names can do no harm; links, devices and pipes are not
-files and are left out. What is unpacked is counted while it is unpacked, so that a bomb ends at the limit.
+No file gets a name from the archive, so hostile names do no harm; links, devices and pipes are left out. Decompression
+counts its bytes, so that a bomb ends at the limit.
 """
 
 from __future__ import annotations
@@ -14,25 +14,23 @@ from dataclasses import dataclass
 from typing import IO, Self
 
 from lore.errors import SourceError
+from lore.sources.http.inflate import TooLargeError, inflate
 
 __all__ = ["RepositoryArchive", "TruncatedArchiveError"]
 
-GZIP = 16 + zlib.MAX_WBITS
-INFLATE_BYTES = 1024 * 1024
-"""Bytes that are unpacked at a time."""
 MAX_HEADER = 1024 * 1024
-"""A header of tar is 512 bytes, one with a long name a few thousand."""
+"""Bytes of a tar header: normally 512, a few thousand with a long name."""
 MAX_MEMBERS = 1_000_000
 BLOCK = tarfile.BLOCKSIZE
 
 
 class TruncatedArchiveError(SourceError):
-    """The archive ended early or arrived damaged; downloading it again may help."""
+    """The archive is truncated or damaged; another download may help."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"The archive of the repository is cut or damaged: {reason}.",
-            remedy="Run the sync again; nothing was changed.",
+            f"The archive of the repository is truncated or damaged: {reason}.",
+            remedy="Run the sync again; nothing has changed.",
             retryable=True,
         )
 
@@ -44,27 +42,27 @@ class _MemberPosition:
 
 
 class RepositoryArchive:
-    """The files of a tarball by their path below its top folder, with `/`; bytes that are not UTF-8 are kept in them
-    as `os.fsdecode` does. `skipped` counts the members that are no plain file, or have a name that leads elsewhere.
+    """The files of a tarball by their path below its top folder, with `/`.
 
-    A context manager: the temporary file, as large as all that was unpacked, is gone at its end.
+    Bytes that are not UTF-8 are kept as `os.fsdecode` does. `skipped` counts members that are not plain files, or whose
+    names lead elsewhere. The context manager deletes the temporary file, as large as all content, at its end.
     """
 
     def __init__(self, pieces: Iterable[bytes], *, max_bytes: int) -> None:
-        """Unpack gzipped pieces. Raises CutArchiveError, and SourceError for more than `max_bytes` unpacked."""
+        """Decompress gzip data. Raises TruncatedArchiveError, and SourceError for more than `max_bytes` of content."""
         self.skipped = 0
         self._files: dict[str, _MemberPosition] = {}
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         try:
-            for piece in _unpacked(pieces, max_bytes):
+            for piece in _decompressed(pieces, max_bytes):
                 self._file.write(piece)
             self._file.seek(0)
             self._index()
         except OSError as error:
             self.close()
             raise SourceError(
-                f"The archive of the repository cannot be kept in {tempfile.gettempdir()}: {error.strerror or error}.",
-                remedy="Free space there, or point TMPDIR to another folder.",
+                f"Couldn't store the archive of the repository in {tempfile.gettempdir()}: {error.strerror or error}.",
+                remedy="Free some space there, or point TMPDIR to another folder.",
                 retryable=True,
             ) from None
         except BaseException:
@@ -81,44 +79,44 @@ class RepositoryArchive:
         return path in self._files
 
     def close(self) -> None:
-        """Give the temporary file back."""
+        """Delete the temporary file."""
         self._file.close()
 
     def paths(self) -> list[str]:
-        """Every file's path, sorted."""
+        """Return every file's path, sorted."""
         return sorted(self._files)
 
     def size(self, path: str) -> int:
-        """The file's size in bytes."""
+        """Return the file's size in bytes."""
         return self._files[path].size
 
     def read(self, path: str, limit: int | None = None) -> bytes:
-        """The file's bytes, or the first `limit` of them."""
+        """Return the file's bytes, or the first `limit` of them."""
         place = self._files[path]
         self._file.seek(place.offset)
         return self._file.read(place.size if limit is None else min(limit, place.size))
 
     def _index(self) -> None:
-        """Note where each file is. tarfile takes a broken header for the end, so the end is looked at here."""
+        """Record the position of each file. tarfile takes a damaged header for the end, so the end is checked here."""
         try:
             with tarfile.open(fileobj=_Headers(self._file), mode="r:") as tar:  # type: ignore[call-overload]
                 for _ in range(MAX_MEMBERS):
                     member = tar.next()
                     if member is None:
                         break
-                    tar.members.clear()  # tarfile keeps every member, at a thousand bytes each
+                    tar.members.clear()  # tarfile would keep every member, at a thousand bytes each
                     self._log_left_out(member)
                 else:
                     raise SourceError(
                         f"The archive of the repository has more than {MAX_MEMBERS:,} members.",
-                        remedy="Lore does not read repositories of that size.",
+                        remedy="Lore can't read repositories of that size.",
                     )
                 end = tar.offset
         except (tarfile.TarError, ValueError, OverflowError, EOFError, RecursionError) as error:
             raise TruncatedArchiveError(f"{type(error).__name__}: {error}"[:200].rstrip(".")) from None
         self._file.seek(end)
         if self._file.read(BLOCK) != bytes(BLOCK):
-            raise TruncatedArchiveError("it has no end")
+            raise TruncatedArchiveError("its end is missing")
 
     def _log_left_out(self, member: tarfile.TarInfo) -> None:
         if member.isdir():
@@ -131,7 +129,7 @@ class RepositoryArchive:
 
 
 class _Headers:
-    """What tarfile reads headers through: one that claims to be large would otherwise be read whole into memory."""
+    """The file in which tarfile reads headers; it would read one that claims to be large into memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -143,36 +141,26 @@ class _Headers:
         return self._file.read(size)
 
 
-def _unpacked(pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
-    """Unzip, in steps of bounded size, up to the limit and to the proven end."""
-    unzip = zlib.decompressobj(GZIP)
-    total, parts, begun = 0, 0, False
+def _decompressed(pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
+    """Decompress up to the limit and to the proven end."""
+    empty = True
     try:
-        for piece in pieces:
-            while piece:
-                unpacked = unzip.decompress(piece, INFLATE_BYTES)
-                begun = True
-                total += len(unpacked)
-                if total > max_bytes:
-                    raise SourceError(
-                        f"The archive of the repository unpacks to more than {max_bytes:,} bytes.",
-                        remedy="If the repository is really that large, raise `max_total_bytes` of its declaration.",
-                    )
-                yield unpacked
-                piece = unzip.unconsumed_tail
-                if unzip.eof:  # gzip allows several parts one after the other, and zeros between them
-                    parts, begun = parts + 1, False
-                    piece, unzip = unzip.unused_data.lstrip(b"\0"), zlib.decompressobj(GZIP)
-        if begun:
-            yield unzip.flush(INFLATE_BYTES)
+        for piece in inflate(pieces, max_bytes):
+            empty = False
+            yield piece
+    except TooLargeError:
+        raise SourceError(
+            f"The archive of the repository contains more than {max_bytes:,} bytes.",
+            remedy="If the repository is really that large, raise `max_total_bytes` in its declaration.",
+        ) from None
     except zlib.error as error:
         raise TruncatedArchiveError(str(error)) from None
-    if not unzip.eof and (begun or not parts):
-        raise TruncatedArchiveError("it ends early")
+    if empty:
+        raise TruncatedArchiveError("it is empty")
 
 
 def _path_below_top(name: str) -> str | None:
-    """The path below the archive's top folder; None for a name that leads out of it, or is none."""
+    """Return the path below the archive's top folder; None if the name is invalid or leads out of it."""
     parts = name.split("/")
     if len(parts) < 2 or "\0" in name or any(part in ("", ".", "..") for part in parts):
         return None

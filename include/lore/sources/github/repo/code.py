@@ -1,7 +1,7 @@
-"""Source code in units, the functions and classes that a person would cite, found by tree-sitter.
+"""Functions and classes of source code as citable units, found by tree-sitter.
 
-A class that is too long for one unit is cut into its methods. What stands outside, such as imports and constants, stays
-with the file, together with the first line of each unit: an outline of what is in it.
+A class that is too long for one unit is split into its methods. The rest, such as imports and constants, stays with the
+file, together with each unit's first line as an outline.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["UNITS_VERSION", "CodeUnit", "file_units"]
 
 UNITS_VERSION = 1
-"""Raised when the same file gives other units, so that repositories are read again."""
+"""Increased when the same file gives other units, so that repositories are read again."""
 MAX_UNIT_CHARACTERS = 2_000
-"""Characters up to which a file, or a class, is one unit."""
+"""Longest file or class, in characters, that is one unit."""
 MAX_NAME_CHARACTERS = 200
 MAX_DEPTH = 20
 PARSE_BYTES = 65_536
 STEPS = 20_000
-"""How long parsing a file may take, in steps of tree-sitter: about two megabytes of sound code, two seconds."""
+"""Limit on parsing a file, in steps of tree-sitter: about two megabytes of valid code, two seconds."""
 STEPS_WITH_ERRORS = 1_000
-"""The same once an error was met: guessing takes some milliseconds a step."""
+"""The limit after a syntax error: recovery takes some milliseconds a step."""
 
 GRAMMARS = {
     "c": ("tree_sitter_c", "language"),
@@ -47,7 +47,7 @@ GRAMMARS = {
     "tsx": ("tree_sitter_typescript", "language_tsx"),
     "typescript": ("tree_sitter_typescript", "language_typescript"),
 }
-"""Language → the package of its grammar and the function that gives it."""
+"""Language → the package of its grammar and the function that returns it."""
 
 DEFINITIONS = frozenset({
     "abstract_class_declaration", "annotation_type_declaration", "class", "class_declaration", "class_definition",
@@ -59,32 +59,32 @@ DEFINITIONS = frozenset({
     "trait_declaration", "trait_item", "type_alias_declaration", "type_declaration", "type_definition", "union_item",
     "union_specifier",
 })  # fmt: skip
-"""Kinds of node that are units; no two languages mean different things by one of these names."""
+"""Node types that are units; no two languages use one of these names differently."""
 WRAPPERS = frozenset({"ambient_declaration", "decorated_definition", "export_statement", "template_declaration"})
-"""They hold one definition, and belong to its unit."""
+"""Node types that wrap one definition and belong to its unit."""
 FUNCTION_VALUES = frozenset({"arrow_function", "class", "function_expression", "generator_function"})
-"""What makes `const f = …` of JavaScript a definition."""
+"""Values that make JavaScript's `const f = …` a definition."""
 SCOPES = frozenset({
     "ERROR", "declaration_list", "file_scoped_namespace_declaration", "linkage_specification",
     "namespace_declaration", "namespace_definition", "preproc_else", "preproc_if", "preproc_ifdef",
 })  # fmt: skip
-"""Kinds of node that are looked into."""
+"""Node types that are searched for definitions."""
 LEADING = frozenset({"attribute_item", "block_comment", "comment", "line_comment"})
-"""What belongs to a unit when it stands directly above it."""
+"""Node types that belong to a unit directly below them."""
 KINDS = (
     "class", "struct", "interface", "enum", "trait", "impl", "module", "method", "function", "macro", "record", "union",
     "type", "property",
 )  # fmt: skip
 UNCUT_KINDS = ("function", "method")
-"""Kinds of unit that are never cut: what is defined inside a function says little without it."""
+"""Kinds of unit that are never split: a definition inside a function says little without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeUnit:
     """A piece of a file: its lines `first` to `last`, from 1. `name` is dotted, and unique in the file.
 
-    The unit of the file itself has no name and no lines. In its text, and in that of a class which is cut, each unit
-    inside is only the line that names it.
+    The file's own unit has no name and no lines. Its text, like that of a split class, has only the first line of each
+    unit inside.
     """
 
     name: str
@@ -95,9 +95,9 @@ class CodeUnit:
 
 
 def file_units(text: str, language: str) -> list[CodeUnit]:
-    """The units of a file, first the file's own; only that one for a short file or a language without a grammar.
+    """Return the units of a file, the file's own first. A short file, or one without a grammar, has no others.
 
-    Raises MissingPackageError where the language's grammar is not installed.
+    Raises MissingPackageError when the language's grammar is not installed.
     """
     if len(text) <= MAX_UNIT_CHARACTERS or language not in GRAMMARS:
         return [CodeUnit("", "file", text)]
@@ -113,7 +113,7 @@ def file_units(text: str, language: str) -> list[CodeUnit]:
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """A definition with the rows (from 0) that it takes, `row` being where it is named."""
+    """A definition with its rows, from 0; `row` is the one that names it."""
 
     node: Node
     name: str
@@ -123,16 +123,16 @@ class _Definition:
 
 
 def _parse(text: str, language: str) -> Node | None:
-    """The root of the file's tree; None where parsing takes longer than sound code takes."""
+    """Return the root of the file's tree; None when parsing takes longer than valid code takes."""
     data = text.encode("utf-8", "replace")
     root = _root(data, language)
-    if language == "c" and (root is None or root.has_error):  # a header of C++ has the same suffix
+    if language == "c" and (root is None or root.has_error):  # C++ headers have the same suffix
         return _root(data, "cpp")
     return root
 
 
 def _root(data: bytes, language: str) -> Node | None:
-    """Steps are counted, not seconds, so that a file gives the same units on every machine."""
+    """Parse with a limit on steps, not seconds, so that a file gives the same units on every machine."""
     parser, steps = _parser(language), 0
 
     def too_long(_: int, has_error: bool) -> bool:
@@ -157,11 +157,11 @@ def _parser(language: str) -> Parser:
 
 
 def _definitions(scope: Node, prefix: str, depth: int) -> Iterator[_Definition]:
-    """The definitions directly in a scope, in order, each with the comments that stand directly above it."""
+    """Yield the definitions directly in a scope, in order, each with the comments directly above it."""
     if depth > MAX_DEPTH:
         return
-    above: int | None = None  # the row where the comments above begin
-    end = -1  # the last row of what came before
+    above: int | None = None  # first row of the comments above
+    end = -1  # last row of the previous node
     for child in scope.named_children:
         row, last = child.start_point.row, _last_row(child)
         if above is not None and row > end + 1:
@@ -180,11 +180,11 @@ def _definitions(scope: Node, prefix: str, depth: int) -> Iterator[_Definition]:
 
 
 def _collect(found: Sequence[_Definition], lines: Sequence[str], first: int, last: int, units: list[CodeUnit]) -> str:
-    """Add the units of the definitions, and return the text of the rows with each of them as its first line."""
+    """Add the units of the definitions, and return the text of the rows with each unit as its first line."""
     kept: list[str] = []
     row = first
     for one in found:
-        if one.first < row or one.last > last:  # it shares a line with what came before
+        if one.first < row or one.last > last:  # it shares a line with the previous one
             continue
         kept += [*lines[row : one.first], lines[one.row]]
         row = one.last + 1
@@ -205,7 +205,7 @@ def _collect(found: Sequence[_Definition], lines: Sequence[str], first: int, las
 
 
 def _definition_in(node: Node) -> Node | None:
-    """The node when it is a definition, or the one that it wraps."""
+    """Return the node if it is a definition, or the one that it wraps."""
     if node.type in DEFINITIONS:
         return node
     if node.type in WRAPPERS or node.type == "expression_statement":
@@ -220,7 +220,7 @@ def _definition_in(node: Node) -> Node | None:
 
 def _full_name(node: Node, prefix: str) -> str:
     name = _name(node)
-    if receiver := node.child_by_field_name("receiver"):  # Go writes the type before the method
+    if receiver := node.child_by_field_name("receiver"):  # Go has the type before the method
         prefix = next(iter(re.findall(r"[A-Za-z_]\w*", _text(receiver))[-1:]), "")
         if generic := re.search(r"([A-Za-z_]\w*)\s*\[", _text(receiver)):
             prefix = generic[1]
@@ -258,7 +258,7 @@ def _last_row(node: Node) -> int:
 
 
 def _unique(units: Sequence[CodeUnit]) -> Iterator[CodeUnit]:
-    """Overloads have one name: the second is `name~2`."""
+    """Make names unique: the second of two overloads is `name~2`."""
     seen: Counter[str] = Counter()
     for unit in units:
         seen[unit.name] += 1

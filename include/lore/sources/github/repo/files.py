@@ -1,4 +1,4 @@
-"""The documents that the files of an unpacked repository make."""
+"""Documents from the files of a repository's archive."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from lore.errors import SourceError
 from lore.sources.github.repo.archive import RepositoryArchive
 from lore.sources.github.repo.code import CodeUnit, file_units
 from lore.sources.github.repo.links import RepositoryLinks, encode_path
-from lore.sources.github.repo.state import SeenFile, digest_of
+from lore.sources.github.repo.state import SeenFile, text_digest
 from lore.sources.globs import PathFilter
 from lore.types import Document, Failure
 
 __all__ = ["RepositoryFiles"]
 
 DATA = {"xml": (".xml", ".rss", ".atom", ".rdf"), "code:json": (".json", ".jsonc")}
-"""Formats that hold data more often than not, and are read only where a glob of `include` names their suffix."""
+"""Formats that usually hold data, read only if a glob of `include` names their suffix."""
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 LONGEST_POINTER = 1_024
 LONGEST_LINE, MEAN_LINE = 5_000, 200
-"""Code with a line as long, and lines that are as long on average, was written by no person."""
+"""Characters of the longest line, and mean line length, beyond which code counts as minified."""
 SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
 NAMED = 10
 MAX_SEEN = 100_000
-"""What is remembered of so many files takes two megabytes in the cursor, which is stored with the index."""
+"""Files whose state the cursor keeps; 100,000 take two megabytes, which the index stores."""
 
 Made = TypeVar("Made", str, bytes)
 
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _RepositoryFile:
-    """A file that documents are made of, and the commit (or branch) that their addresses name."""
+    """A file, and the commit (or branch) in its documents' addresses."""
 
     path: str
     format: str
@@ -48,14 +48,13 @@ class _RepositoryFile:
 
 
 class RepositoryFiles:
-    """What a declaration takes of a repository: documents named SOURCE:PATH, and units of code SOURCE:PATH#NAME.
+    """The selected files of a repository: documents named SOURCE:PATH, and units of code SOURCE:PATH#NAME.
 
-    Hidden files and folders are left out, as are links, submodules, Git LFS pointers and minified code; what may be
-    missed is named in the log.
+    Hidden files, links, submodules, Git LFS pointers and minified code are left out; the log names what users may miss.
 
-    Addresses, and links in texts, name the commit at which what a document says was first seen: that of `before` where
-    the same is made of the file, else `commit`, that of the archive. `seen` has what is to be `before` the next time,
-    once all documents were read. Of more than `max_seen` files nothing is remembered, and addresses name the branch.
+    Addresses and links name the commit at which a document's text first appeared: that in `before` if the text is the
+    same, else `commit`, the archive's. `seen` becomes `before` in the next run, once all documents were read. For more
+    than `max_seen` files nothing is kept, and addresses name the branch.
     """
 
     def __init__(
@@ -80,15 +79,15 @@ class RepositoryFiles:
         self._minified: list[str] = []
 
     def documents(self) -> Iterator[Document | Failure]:
-        """Every document in the order of paths; a file that is too large is a failure.
+        """Yield every document in the order of paths; a file that is too large is a failure.
 
-        Raises SourceError when the declaration takes none of the files, rather than let all seem deleted.
+        Raises SourceError when no file is selected, so that the documents don't all look deleted.
         """
         paths = [path for path in self._archive.paths() if self._is_selected(path)]
         if not paths:
             raise SourceError(
-                f"No file of {self._declaration.repository} is one that {self._declaration.id} could take.",
-                remedy="Check `ref`, `include`, `exclude`, and `code` if it is code that you want.",
+                f"No file of {self._declaration.repository} matches {self._declaration.id}.",
+                remedy="Check `ref`, `include`, `exclude`, and `code` if you want code.",
             )
         too_many = len(paths) > self._max_seen
         if too_many:
@@ -124,25 +123,25 @@ class RepositoryFiles:
             yield self._page(path, data, format_name)
 
     def _first_seen(self, path: str, make: Callable[[str], Made]) -> tuple[str, Made]:
-        """The commit that the file's documents name, and what is made of the file with it.
+        """Return the commit for the file's documents, and their text made for that commit.
 
-        What is compared is the text as it is indexed, with what it includes and where its links lead. So at its commit
-        there is all of what it says, and no link was written before its target was there.
+        The comparison covers included files and link targets. So the commit contains the whole text, and every link's
+        target exists at it.
         """
         key = encode_path(path)
-        if (before := self._before.get(key)) and digest_of(made := make(before.commit)) == before.digest:
+        if (before := self._before.get(key)) and text_digest(made := make(before.commit)) == before.digest:
             self.seen[key] = before
             return before.commit, made
         made = make(self._commit)
-        self.seen[key] = SeenFile(digest_of(made), self._commit)
+        self.seen[key] = SeenFile(text_digest(made), self._commit)
         return self._commit, made
 
     def _unparsed(self, path: str, data: bytes, format_name: str) -> _RepositoryFile:
-        """A file of which only its own bytes tell what its documents say."""
+        """Return a file whose text depends on its own bytes only."""
         return _RepositoryFile(path, format_name, self._first_seen(path, lambda _: data)[0])
 
     def _page(self, path: str, data: bytes, format_name: str) -> Document:
-        """A page; bytes that are not UTF-8 are left to conversion, which finds the charset."""
+        """Return a document; bytes that are not UTF-8 are left to conversion, which detects the charset."""
         text = _decoded(data)
         if text is None or format_name not in ("markdown", "mdx", "rst"):
             return self._document(self._unparsed(path, data, format_name), "", data)
@@ -204,7 +203,7 @@ class RepositoryFiles:
         return f"{self._declaration.id}:{encode_path(path)}"
 
     def _submodules(self) -> list[str]:
-        """A submodule is an empty folder in the archive; its own repository can be declared by itself."""
+        """Return the paths of submodules, which are empty folders in an archive."""
         if ".gitmodules" not in self._archive:
             return []
         text = self._archive.read(".gitmodules", self._declaration.max_bytes).decode("utf-8", "replace")
@@ -214,7 +213,7 @@ class RepositoryFiles:
         if paths:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
             named = ", ".join(encode_path(path) for path in paths[:NAMED])
-            logger.warning("%s leaves out %d %s: %s%s.", self._declaration.id, len(paths), what, named, more)
+            logger.warning("%s left out %d %s: %s%s.", self._declaration.id, len(paths), what, named, more)
 
 
 def _is_minified(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""Relative links of a repository's Markdown and RST made absolute, for a passage is read far from its file.
+"""Absolute addresses for the relative links in a repository's Markdown and RST, as passages are read elsewhere.
 
-A link is rewritten only where its target exists; others may be meant for a site generator. It names the commit that its
-document names, which is why the commit comes with each call: not all files of a repository name the same one.
+A link is rewritten only if its target exists; others may be meant for a site generator. It names its document's commit,
+which differs between files, so each call gets the commit.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ RST_IMAGE = re.compile(r"^(?P<space>\s*\.\. (?:\|[^|\n]+\| )?(?:image|figure)::[
 
 
 def encode_path(path: str) -> str:
-    """A path as it stands in a URL; bytes that are not UTF-8 are kept."""
+    """Return a path as URLs have it; bytes that are not UTF-8 are kept."""
     return quote(os.fsencode(path))
 
 
 @dataclass(frozen=True)
 class RepositoryLinks:
-    """The addresses of one repository's files at a commit, branch or tag; `web_url` is the repository's page."""
+    """Addresses of a repository's files at a commit, branch or tag; `web_url` is the repository's page."""
 
     web_url: str
     files: Iterable[str]
@@ -55,7 +55,7 @@ class RepositoryLinks:
         object.__setattr__(self, "_folders", frozenset(folders))
 
     def page(self, path: str, commit: str, lines: tuple[int, int] | None = None) -> str:
-        """The page that shows a file, at its lines (first, last; from 1) where given."""
+        """Return the page that shows a file, at its lines (first, last; from 1) if given."""
         page = self._address("blob", path, commit)
         if not lines:
             return page
@@ -63,7 +63,7 @@ class RepositoryLinks:
         return f"{page}#L{first}" + (f"-L{last}" if last > first else "")
 
     def markdown(self, text: str, path: str, commit: str) -> str:
-        """The Markdown text of the file at `path` with its links absolute; code stays as it is."""
+        """Return the Markdown of the file at `path` with absolute links; code stays unchanged."""
         replace = self._replacer(path, commit)
         return "\n".join(
             line.text if line.code or not _may_link(line.text) else _outside_code(line.text, replace)
@@ -71,7 +71,7 @@ class RepositoryLinks:
         )
 
     def rst(self, text: str, path: str, commit: str) -> str:
-        """The RST text of the file at `path` with its links and images absolute; literal blocks stay as they are."""
+        """Return the RST of the file at `path` with absolute links and images; literal blocks stay unchanged."""
         replace = self._replacer(path, commit)
         return "\n".join(
             line if literal else _rst_line(line, replace) for line, literal in outside_literal(text.split("\n"))
@@ -88,7 +88,7 @@ class RepositoryLinks:
         return replace
 
     def _resolve(self, target: str, path: str, commit: str) -> str | None:
-        """The absolute address of a target, or None where it is absolute, or leads to nothing in the repository."""
+        """Return the absolute address of a target; None if it is absolute already, or not in the repository."""
         if SCHEME.match(target) or "\\" in target:
             return None
         place, mark, anchor = target.partition("#")
@@ -130,7 +130,7 @@ def _rst_line(line: str, replace: Callable[[re.Match[str]], str]) -> str:
 
 
 def _code_spans(line: str) -> Iterator[tuple[str, bool]]:
-    """The line in pieces, each with whether it is a code span: a run of backticks up to the next as long."""
+    """Yield the line in pieces, with True for code spans, which end at an equal run of backticks."""
     runs = list(CODE_SPAN.finditer(line))
     position, index = 0, 0
     while index < len(runs):

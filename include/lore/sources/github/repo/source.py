@@ -1,4 +1,4 @@
-"""The documents and code of a GitHub repository, by one tarball for each commit."""
+"""The source `github_repo`: documents and code of a repository, from one tarball for each commit."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["GitHubRepoSource"]
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 8_000_000
 SHA = "application/vnd.github.sha"
-"""The media type in which a commit is only its hash; the hash is its ETag, too."""
+"""Media type of a commit's bare hash, which is also its ETag."""
 
 
 class GitHubRepoSource:
-    """Two calls for a commit that was not read: what it is, and its archive. One for a commit that was.
+    """Two calls for a new commit: its hash, and its archive. One call for a commit that was read before.
 
-    The cursor is the commit with the ids of all that was read at it, so that deletions are seen without a call, and
-    with the commit at which each file was first seen as it is. That one is in the documents' addresses, and they carry
-    no date: so the addresses are permanent, and a push changes only the documents of the files that it changed.
+    The cursor holds the commit, the ids of all its documents, and the commit at which each file first appeared as it
+    is. The ids show deletions without a call. The commits make addresses permanent. Documents carry no date, so a push
+    changes only the documents of changed files.
     """
 
     def __init__(self, declaration: GitHubRepoDeclaration, access: GitHubAccess) -> None:
@@ -39,7 +39,7 @@ class GitHubRepoSource:
         self._listed: list[str] | None = None
 
     def read(self, since: Cursor | None) -> Iterator[Batch]:
-        """Yield every document, in batches, or nothing when the cursor's commit is still the one that is there."""
+        """Yield every document, in batches; nothing if the cursor's commit is still current."""
         self._listed = None
         before = RepositoryState.from_cursor(since) if since else None
         known = before.commit if before and before.selection == self._selection() else ""
@@ -62,14 +62,15 @@ class GitHubRepoSource:
         yield Batch((), state.to_cursor())
 
     def rewind(self, cursor: Cursor, document_ids: Sequence[str]) -> Cursor | None:
-        """See `Rereadable.without`. Everything is read again, of which a sync finds unchanged what it has; only what
-        was seen at which commit is kept, for otherwise one failure would let all addresses change at each push.
+        """See `Rereadable.rewind`: everything is read again, and the sync recognizes unchanged documents.
+
+        The files' commits are kept: otherwise one failure would change all addresses at each push.
         """
         state = RepositoryState.from_cursor(cursor)
         return state.unread().to_cursor() if state else None
 
     def list_ids(self) -> Iterator[str]:
-        """Yield the id of every document: those of the read that came before, without a call, else by an archive."""
+        """Yield the id of every document: from the read just before, else from an archive."""
         listed, self._listed = self._listed, None
         if listed is not None:
             yield from listed
@@ -84,7 +85,7 @@ class GitHubRepoSource:
         repository, ref = self._declaration.repository, self._declaration.ref or "the default branch"
         return self._access.open(
             {
-                401: "The token is wrong or has expired: set LORE_GITHUB_TOKEN or the connection github_default anew.",
+                401: "The token is wrong or has expired: set LORE_GITHUB_TOKEN or the connection github_default again.",
                 403: f"The token may not read {repository}: give it read access to contents.",
                 404: f"Check the name {repository}; a private repository needs a token that may read its contents.",
                 409: f"{repository} is empty: push a commit, or remove the declaration.",
@@ -93,7 +94,9 @@ class GitHubRepoSource:
         )
 
     def _commit(self, client: GitHubClient, known: str) -> str:
-        """The commit that the ref means now; asking whether it is still the known one costs no call of the limit."""
+        """Return the commit that the ref points to; if it is still `known`, the call doesn't count against the
+        limit.
+        """
         ref = quote(self._declaration.ref or "HEAD")
         reply = client.get_text(f"{self._path}/commits/{ref}", SHA, etag=f'"{known}"' if known else "")
         if reply.unchanged:
@@ -101,7 +104,7 @@ class GitHubRepoSource:
         commit = str(reply.data).strip()
         if not COMMIT.fullmatch(commit):
             raise SourceError(
-                f"The API answered something else than a commit for {self._declaration.repository}.",
+                f"The API didn't return a commit for {self._declaration.repository}.",
                 remedy="Check that the base URL is GitHub's API.",
             )
         return commit
@@ -119,7 +122,7 @@ class GitHubRepoSource:
         return RepositoryFiles(self._declaration, archive, web_url, commit, before)
 
     def _seen(self, before: RepositoryState | None) -> Mapping[str, SeenFile]:
-        """What was seen of the files, also by a declaration with other globs, but on the same branch or tag."""
+        """Return the files' commits, also of a declaration with other globs, but on the same branch or tag."""
         return before.files if before and before.branch == self._branch() else {}
 
     def _branch(self) -> str:
@@ -133,7 +136,7 @@ class GitHubRepoSource:
 
 
 def _batches(found: Iterator[Document | Failure]) -> Iterator[list[Document | Failure]]:
-    """Lists of bounded number and size."""
+    """Yield lists of limited number and size."""
     waiting: list[Document | Failure] = []
     size = 0
     for one in found:

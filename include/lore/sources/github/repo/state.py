@@ -1,63 +1,36 @@
-"""What a source gave, packed into its cursor: while nothing changed there, nothing has to be asked.
+"""The cursor of a repository: its commit, its documents, and the commit at which each file first appeared.
 
-For a repository that is, too, at which commit each of its files was first seen as it is. A file that stays as it was
-keeps that commit in its addresses, so that they are permanent and a push changes only what it changed.
+An unchanged file keeps that commit in its addresses, so these are permanent, and a push changes only changed files.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Self
 
+from lore.sources.cursors import pack, unpack
 from lore.types import Cursor
 
-__all__ = ["COMMIT", "RepositoryState", "SeenFile", "digest_of", "pack", "unpack"]
+__all__ = ["COMMIT", "RepositoryState", "SeenFile", "text_digest"]
 
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
-MAX_UNPACKED = 64 * 1024 * 1024
-MAX_PACKED = 2_000_000
-"""A longer list is left out of the cursor, which is stored with the index; it is asked for when it is needed."""
 MAX_PACKED_FILES = 8_000_000
-"""For the files that were seen, of which each takes some twenty bytes."""
+"""Characters for the files in a cursor, at about twenty for each."""
 
 
-def pack(lines: Sequence[str] | None, limit: int = MAX_PACKED) -> str:
-    """The lines as one short text; "" for None and for what stays longer than `limit` characters."""
-    if lines is None:
-        return ""
-    packed = base64.b85encode(zlib.compress("\n".join(lines).encode(), 9)).decode("ascii")
-    return packed if len(packed) <= limit else ""
-
-
-def unpack(packed: str) -> list[str] | None:
-    """The lines again; None for "". Raises ValueError for what was not packed here."""
-    if not packed:
-        return None
-    unzip = zlib.decompressobj()
-    try:
-        text = unzip.decompress(base64.b85decode(packed), MAX_UNPACKED).decode()
-    except zlib.error as error:
-        raise ValueError(str(error)) from None
-    if not unzip.eof:
-        raise ValueError("it is cut or too long")
-    return text.split("\n")
-
-
-def digest_of(made: str | bytes) -> str:
-    """Twelve characters that tell what is made of a file from what was made of it before."""
+def text_digest(made: str | bytes) -> str:
+    """Return twelve characters that identify a document's text."""
     return sha256(made.encode() if isinstance(made, str) else made).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class SeenFile:
-    """The digest of what was made of a file, and the commit at which that was first seen."""
+    """A digest of a file's text, and the commit at which it first appeared."""
 
     digest: str
     commit: str
@@ -65,10 +38,9 @@ class SeenFile:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """What was read: the commit, what the declaration chose, and the ids without the source's own; None: too many.
+    """The commit read, the selection's digest, and the ids without the source's own; None if too many.
 
-    `files` has the files that documents were made of, by their paths as they stand in URLs. They were seen on
-    `branch`, which tells a repository's branch or tag from all others.
+    `files` are those with documents, by URL-encoded path. `branch` identifies the repository's branch or tag.
     """
 
     commit: str
@@ -78,11 +50,11 @@ class RepositoryState:
     files: Mapping[str, SeenFile]
 
     def unread(self) -> Self:
-        """The state from which all is read again, though no file has changed."""
+        """Return the state that makes the next run read everything, though no file has changed."""
         return replace(self, commit="")
 
     def to_cursor(self) -> Cursor:
-        """The cursor."""
+        """Return the cursor."""
         return json.dumps(
             {
                 "commit": self.commit,
@@ -95,7 +67,7 @@ class RepositoryState:
 
     @classmethod
     def from_cursor(cls, cursor: Cursor) -> Self | None:
-        """The state; None for a cursor that cannot be read, as if there were none."""
+        """Read a cursor; None, as without one, if it is invalid."""
         try:
             values = json.loads(cursor)
             return cls(
@@ -110,7 +82,7 @@ class RepositoryState:
 
 
 def _pack_files(files: Mapping[str, SeenFile]) -> str:
-    """The commits, each once, an empty line, and each file with its commit's number."""
+    """Pack the commits, each once, an empty line, and each file with its commit's number."""
     commits = sorted({file.commit for file in files.values()})
     numbers = {commit: number for number, commit in enumerate(commits)}
     lines = (f"{file.digest} {numbers[file.commit]} {path}" for path, file in sorted(files.items()))
@@ -118,11 +90,11 @@ def _pack_files(files: Mapping[str, SeenFile]) -> str:
 
 
 def _unpack_files(packed: str) -> dict[str, SeenFile]:
-    """Raises ValueError or IndexError for what was not packed here."""
+    """Unpack files. Raises ValueError or IndexError for invalid text."""
     lines = unpack(packed) or [""]
     end = lines.index("")
     commits = lines[:end]
     if not all(map(COMMIT.fullmatch, commits)):
-        raise ValueError("it names something else than commits")
+        raise ValueError("it doesn't name commits")
     parts = (line.split(" ", 2) for line in lines[end + 1 :])
     return {path: SeenFile(digest, commits[int(number)]) for digest, number, path in parts}

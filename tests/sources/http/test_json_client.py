@@ -7,8 +7,9 @@ import time
 
 import pytest
 from lore.errors import ConfigurationError, SourceError
-from lore.sources.http import HttpError, JsonApi, Secrets
-from lore.sources.retries import RetryPolicy
+from lore.sources.http.client import HttpError
+from lore.sources.http.json_client import JsonClient, Secrets
+from lore.sources.http.retries import RetryPolicy
 
 from tests.servers.github import Fault, GitHubServer, rate_limited, too_many_requests
 
@@ -26,7 +27,7 @@ def get(waits):
     def get(github, path=PATH, *, token="", max_retries=3, **options):
         retries = RetryPolicy(max_retries, sleep=waits.append, now=lambda: NOW)
         secrets = Secrets({"Authorization": f"Bearer {token}"} if token else {})
-        with JsonApi(github.base_url, secrets=secrets, retries=retries, **({"timeout": 5.0} | options)) as api:
+        with JsonClient(github.base_url, secrets=secrets, retries=retries, **({"timeout": 5.0} | options)) as api:
             return api.get(path)
 
     return get
@@ -173,11 +174,11 @@ def test_a_wait_that_is_over_by_this_clock_is_a_wait_all_the_same(get, waits, fa
 @pytest.mark.parametrize("token", ["a\nb", "pässword", "a b "])
 def test_a_token_that_no_header_can_hold_is_refused_unseen(token):
     with pytest.raises(ConfigurationError) as caught:
-        JsonApi("https://api.example.com", secrets=Secrets({"Authorization": token}))
+        JsonClient("https://api.example.com", secrets=Secrets({"Authorization": token}))
     assert token not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["api.github.com", "ftp://a.b", "", "http://", "http://[", "https://a:b"])
 def test_a_base_url_that_is_none_is_refused(url):
     with pytest.raises(ConfigurationError, match="web address"):
-        JsonApi(url)
+        JsonClient(url)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from lore.sources.bodies import read_body, retry_for_error, until_deadline
+from lore.sources.http.client import read_body, retry_for_error, until_deadline
 
 FAR, PAST = time.monotonic() + 3_600, time.monotonic() - 1
 
@@ -17,8 +17,8 @@ def answer(*pieces: bytes) -> httpx.Response:
 
 
 def test_a_body_is_read_whole_up_to_its_limit():
-    assert read_body(answer(b"ab", b"", b"cd"), most=4, deadline=FAR) == b"abcd"
-    assert read_body(answer(), most=0, deadline=PAST) == b""
+    assert read_body(answer(b"ab", b"", b"cd"), max_bytes=4, deadline=FAR) == b"abcd"
+    assert read_body(answer(), max_bytes=0, deadline=PAST) == b""
 
 
 def test_a_larger_body_is_left_where_the_limit_is():
@@ -29,13 +29,13 @@ def test_a_larger_body_is_left_where_the_limit_is():
             taken.append(1)
             yield b"ab"
 
-    assert read_body(httpx.Response(200, content=endless()), most=5, deadline=FAR) is None
+    assert read_body(httpx.Response(200, content=endless()), max_bytes=5, deadline=FAR) is None
     assert len(taken) == 3
 
 
 def test_what_comes_too_late_is_as_if_it_had_not_come():
     with pytest.raises(httpx.ReadTimeout):
-        read_body(answer(b"ab"), most=9, deadline=PAST)
+        read_body(answer(b"ab"), max_bytes=9, deadline=PAST)
     with pytest.raises(httpx.TimeoutException):
         list(until_deadline(iter([b"ab"]), PAST))
 
@@ -43,11 +43,11 @@ def test_what_comes_too_late_is_as_if_it_had_not_come():
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (httpx.ReadTimeout("The read operation timed out"), "no complete answer within 2.5 seconds"),
-        (httpx.ConnectTimeout(""), "no complete answer within 2.5 seconds"),
+        (httpx.ReadTimeout("The read operation timed out"), "no complete response within 2.5 seconds"),
+        (httpx.ConnectTimeout(""), "no complete response within 2.5 seconds"),
         (httpx.ConnectError("Connection refused."), "ConnectError: Connection refused"),
         (httpx.ReadError(""), "ReadError"),
-        (httpx.DecodingError("invalid header"), "the answer cannot be decoded (DecodingError)"),
+        (httpx.DecodingError("invalid header"), "the response can't be decoded (DecodingError)"),
     ],
 )
 def test_why_an_answer_broke_off_is_said(error: httpx.HTTPError, said: str):

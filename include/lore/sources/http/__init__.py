@@ -1,0 +1,1 @@
+"""HTTP for all sources: clients, retries, addresses and bounded decompression."""
