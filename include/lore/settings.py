@@ -114,6 +114,9 @@ class WeaviateSettings(SettingsGroup):
     grpc_host: str | None = Field(None, description="Host of its gRPC port, where it is another one")
     grpc_port: int | None = Field(None, gt=0, le=65_535, description="Its gRPC port; default 50051, Cloud 443")
     api_key: SecretStr | None = Field(None, description="Key for Weaviate, unless access is anonymous")
+    oidc: SecretStr | None = Field(
+        None, description="Login by OpenID Connect instead of a key, as a JSON object with `username` and `password`"
+    )
     headers: SecretStr | None = Field(None, description="More headers for each call, as a JSON object")
     prefix: str = Field(
         "Lore", pattern="^[A-Z][A-Za-z0-9_]*$", description="Beginning of the names of its collections: one index each"

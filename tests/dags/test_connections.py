@@ -156,6 +156,31 @@ def test_the_weaviate_connection_is_read_as_airflows_provider_writes_it(
 
 
 @pytest.mark.parametrize(
+    ("connection", "login"),
+    [
+        (
+            {"login": "ada", "password": "p", "extra": {"scope": "s"}},
+            {"username": "ada", "password": "p", "scope": "s"},
+        ),
+        ({"extra": {"client_secret": "c", "oidc_scope": "s"}}, {"client_secret": "c", "scope": "s"}),
+        ({"extra": {"access_token": "t", "expires_in": 9}}, {"access_token": "t", "expires_in": 9}),
+        ({"login": "ada", "password": "p", "extra": {"token": "key"}}, None),
+        ({"login": "ada"}, None),
+    ],
+)
+def test_a_login_by_openid_connect_is_read_by_airflows_own_hook(
+    settings_of_a_task: ReadSettings,
+    monkeypatch: pytest.MonkeyPatch,
+    connection: dict[str, object],
+    login: dict[str, object] | None,
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_WEAVIATE_DEFAULT", json.dumps({"conn_type": "weaviate", **connection}))
+    settings = settings_of_a_task().weaviate
+    assert (settings.oidc and json.loads(settings.oidc.get_secret_value())) == login
+    assert (settings.api_key is not None) == ("key" in str(connection))
+
+
+@pytest.mark.parametrize(
     ("connection", "expected"),
     [
         ({"host": "127.0.0.1", "port": 8080, "schema": "http"}, "http://127.0.0.1:8080"),

@@ -8,8 +8,9 @@
 | `github_default`    | token     | GitHub's API, or Enterprise  |
 | `slack_api_default` | bot token | is not read                  |
 
-`weaviate_default` is read as Airflow's own Weaviate provider writes it: host, port, and in extra `http_secure`,
-`grpc_host`, `grpc_port`, `additional_headers` and the API key as `token` or `api_key`; the password does too.
+`weaviate_default` is a connection of Airflow's Weaviate provider: host, port, and in extra `http_secure`, `grpc_host`,
+`grpc_port` and `additional_headers`. The provider's hook reads its key or login by OpenID Connect. A password without a
+login is an API key too.
 
 Only tasks may call this: while DAG files are parsed no connection is read. A connection's password is masked in task
 logs by Airflow itself, and nothing here is logged.
@@ -18,6 +19,7 @@ logs by Airflow itself, and nothing here is logged.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,13 +86,30 @@ def _weaviate() -> Iterator[tuple[str, object]]:
     if connection.host:
         secure = extra.get("http_secure") in (True, "true", "True")
         yield "weaviate_url", _address(connection, default="https" if secure else "http")
-    if key := extra.get("api_key") or extra.get("token") or connection.password:
+    login = _weaviate_login(connection)
+    if key := login.pop("api_key", None):
         yield "weaviate_api_key", key
+    elif login:
+        yield "weaviate_oidc", json.dumps(login)
     for field in ("grpc_host", "grpc_port"):
         if extra.get(field):
             yield f"weaviate_{field}", extra[field]
     if extra.get("additional_headers"):
         yield "weaviate_headers", json.dumps(extra["additional_headers"])
+
+
+def _weaviate_login(connection: Any) -> dict[str, Any]:
+    """Return the credentials that the provider reads from a connection, as the arguments of the client's login."""
+    from airflow.providers.weaviate.hooks.weaviate import WeaviateHook
+
+    class Hook(WeaviateHook):
+        def credentials(self) -> Any:
+            return self._extract_auth_credentials(connection)
+
+    login = {name: value for name, value in asdict(Hook().credentials()).items() if value}
+    if "password" in login and not connection.login:
+        return {"api_key": login["password"]}
+    return login if login.keys() != {"username"} else {}
 
 
 def _base_url(connection: Connection) -> str:

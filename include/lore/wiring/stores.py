@@ -38,6 +38,14 @@ __all__ = [
 ]
 
 
+OIDC_LOGINS = (
+    ({"username", "password"}, {"scope"}),
+    ({"client_secret"}, {"scope"}),
+    ({"access_token"}, {"refresh_token", "expires_in"}),
+)
+"""Names that each login of Weaviate's client needs, and that it takes besides."""
+
+
 def make_splitter(settings: Settings, embedder: Embedder) -> Splitter:
     """The splitter, with a budget from the settings or else from what the embedder reads."""
     from lore.ingest.split.splitter import MarkdownSplitter
@@ -160,6 +168,7 @@ def weaviate_server(settings: Settings) -> WeaviateServer:
         grpc_host=settings.weaviate.grpc_host or "",
         grpc_port=settings.weaviate.grpc_port,
         api_key=secret(settings.weaviate.api_key),
+        oidc=_oidc(secret(settings.weaviate.oidc)),
         headers=_headers(secret(settings.weaviate.headers)),
         timeout=settings.calls.timeout_seconds,
     )
@@ -196,6 +205,20 @@ def _weaviate_options(settings: Settings) -> CollectionOptions:
     return CollectionOptions(
         settings.weaviate.replication_factor, settings.weaviate.vector_index, settings.weaviate.quantization
     )
+
+
+def _oidc(text: str | None) -> Mapping[str, str | int]:
+    """Read a login from a JSON object. The error doesn't repeat it, since it is secret."""
+    try:
+        login = json.loads(text or "{}")
+    except ValueError:
+        login = None
+    if not isinstance(login, dict) or (login and not any(set(login) - more == needed for needed, more in OIDC_LOGINS)):
+        raise ConfigurationError(
+            "LORE_WEAVIATE_OIDC is not a login.",
+            remedy='Write it as {"username": …, "password": …}, {"client_secret": …} or {"access_token": …}.',
+        )
+    return login
 
 
 def _headers(text: str | None) -> Mapping[str, str]:

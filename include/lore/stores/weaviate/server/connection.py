@@ -24,6 +24,7 @@ from lore.stores.weaviate.server.client_errors import (
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
+    from weaviate.auth import AuthCredentials
 
 __all__ = ["MINIMUM_VERSION", "WeaviateConnection", "WeaviateServer"]
 
@@ -33,6 +34,7 @@ MINIMUM_VERSION = (1, 32)
 CLOUD_DOMAIN = ".weaviate.cloud"
 GRPC_PORT = 50051
 MESSAGE_CHARACTERS = 500
+OIDC_SECRETS = ("password", "client_secret", "access_token", "refresh_token")
 CHECK_SECONDS = 10.0
 """Time limit of the gRPC check at connecting."""
 STARTING_SECONDS = 2.0
@@ -45,12 +47,14 @@ class WeaviateServer:
     """The address of a server and how to call it. `timeout` is in seconds, for each call.
 
     Empty `grpc_host` and `grpc_port` follow from the URL: Weaviate Cloud has a gRPC host of its own, others port 50051.
+    Without an `api_key`, `oidc` has the arguments of one of the client's logins by OpenID Connect.
     """
 
     url: str
     grpc_host: str = ""
     grpc_port: int | None = None
     api_key: str | None = field(default=None, repr=False)
+    oidc: Mapping[str, str | int] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 60.0
 
@@ -94,10 +98,18 @@ class WeaviateConnection:
 
     def client(self) -> WeaviateClient:
         """The connected client. Raises the client's own errors: call it inside `errors`."""
+        from authlib.common.errors import AuthlibBaseError
+
         with self._opening:
             if self._client is None:
                 try:
                     client = self._connect()
+                except AuthlibBaseError as error:  # what the server of OpenID Connect refused
+                    reason = self._hide_secrets(str(error.description or error.error))
+                    raise StoreError(
+                        f"Couldn't log in to Weaviate at {self.address}: {reason.rstrip('.')}.",
+                        remedy="Check LORE_WEAVIATE_OIDC, or in Airflow the connection weaviate_default.",
+                    ) from None
                 except (AttributeError, KeyError, TypeError, ValueError) as error:
                     raise StoreError(
                         f"The server at {self.address} is not Weaviate: {type(error).__name__}.",
@@ -149,13 +161,21 @@ class WeaviateConnection:
             text = text.replace(self._server.api_key, "***")
         remedy, retryable = advice(error_code(error), text)
         text = one_line(text)[:MESSAGE_CHARACTERS].rstrip(".")
+
         return StoreError(
             f"Couldn't {action} the index in Weaviate at {self.address}: {text}.", remedy=remedy, retryable=retryable
         )
 
+    def _hide_secrets(self, text: str) -> str:
+        login = self._server.oidc
+        for known in (self._server.api_key, *(login.get(name) for name in OIDC_SECRETS)):
+            if known:
+                text = text.replace(str(known), "***")
+        return text
+
     def _connect(self) -> WeaviateClient:
         import weaviate
-        from weaviate.classes.init import AdditionalConfig, Auth, Timeout
+        from weaviate.classes.init import AdditionalConfig, Timeout
         from weaviate.config import GrpcConfig
 
         server = self._server
@@ -169,7 +189,7 @@ class WeaviateConnection:
             grpc_port=self._grpc_port,
             grpc_secure=self._secure,
             headers=dict(server.headers) or None,
-            auth_credentials=Auth.api_key(server.api_key) if server.api_key else None,
+            auth_credentials=_credentials(server),
             additional_config=AdditionalConfig(timeout=timeout, grpc_config=GrpcConfig(channel_options=_CHANNEL)),
             skip_init_checks=True,  # they also ask PyPI for the newest client
         )
@@ -221,3 +241,16 @@ _CHANNEL: Any = [
     ("grpc.min_reconnect_backoff_ms", 1_000),  # the limit of one attempt to connect: TLS to a distant server takes time
     ("grpc.max_reconnect_backoff_ms", 2_000),
 ]
+
+
+def _credentials(server: WeaviateServer) -> AuthCredentials | None:
+    from weaviate.classes.init import Auth
+
+    if server.api_key:
+        return Auth.api_key(server.api_key)
+    logins: Mapping[str, Callable[..., AuthCredentials]] = {
+        "access_token": Auth.bearer_token,
+        "client_secret": Auth.client_credentials,
+        "username": Auth.client_password,
+    }
+    return next((login(**server.oidc) for field, login in logins.items() if field in server.oidc), None)
