@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -16,4 +19,36 @@ def shared_data() -> Path:
     folder = Path(os.environ.get("LORE_TEST_SHARED_DATA") or ROOT.parent / "shared" / "data")
     if not folder.is_dir():
         pytest.skip("the shared test data is absent; point LORE_TEST_SHARED_DATA at it")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def minilm_graph(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the local model's graph and nothing else: built once for all workers and all runs.
+
+    A change of the code that builds it builds it anew. The folder is empty where the weights are not installed.
+    """
+    from lore.errors import ConfigurationError
+    from lore.models import local, minilm
+
+    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (local, minilm))
+    built = pytestconfig.cache.mkdir("minilm") if pytestconfig.cache else tmp_path_factory.mktemp("minilm")
+    folder = built / hashlib.sha256(code).hexdigest()[:16]
+    with FileLock(built / "lock"):
+        if not any(folder.glob("*.graph")):
+            for outdated in built.iterdir():
+                shutil.rmtree(outdated, ignore_errors=True)
+            try:
+                local.LocalEmbedder(folder, model_dir=None, threads=1).embed_query("any text")
+            except ConfigurationError:
+                folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model_cache(minilm_graph: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of this run (`LORE_CACHE_DIR`) that has the local model's graph already."""
+    folder = tmp_path_factory.mktemp("cache")
+    for graph in minilm_graph.iterdir():
+        (folder / graph.name).symlink_to(graph)
     return folder

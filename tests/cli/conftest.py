@@ -51,9 +51,9 @@ def declare(folder: Path, name: str, text: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the local model is built, once for all tests."""
-    return tmp_path_factory.mktemp("cache")
+def cache(model_cache: Path) -> Path:
+    """The cache folder of all tests here, with the local model's graph."""
+    return model_cache
 
 
 @pytest.fixture

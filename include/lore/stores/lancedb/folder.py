@@ -119,7 +119,7 @@ class LanceFolder:
             return tables
 
     def _check_folder(self) -> None:
-        """Raise StoreError if no index can be created here, or if an earlier Lore created one."""
+        """Raise StoreError if no index can be created here, or if there is one without its manifest."""
         if self.path.exists() and not self.path.is_dir():
             raise StoreError(
                 f"The index {self.path} is a file, not a folder.", remedy="Set LORE_INDEX_URI to a folder."
@@ -128,6 +128,13 @@ class LanceFolder:
             raise StoreError(
                 f"An earlier Lore made the index in {self.path}, without a manifest of versions.",
                 remedy="Remove the folder, or set LORE_INDEX_URI to a new one, and run `lore sync --all`.",
+            )
+
+        documents = self.path / f"{DOCUMENTS}.lance"
+        if (documents / "_versions").is_dir() and any((documents / "data").glob("*")):  # written to after its creation
+            raise StoreError(
+                f"The index in {self.path} is damaged: its {MANIFEST_FILE} is missing.",
+                remedy=f"Restore {MANIFEST_FILE} from a backup, or remove the folder and run `lore sync --all`.",
             )
 
     def _connect_pinned(self) -> AsyncConnection:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -27,12 +28,16 @@ def open_store(address: str, recipe: Recipe = RECIPE) -> LanceStore:
 
 
 class TestLanceStore(StoreContract):
-    opener = "tests.stores.test_lancedb:open_store"
+    opener = "tests.stores.lancedb.test_store:open_store"
     versions_opener = "lore.stores.lancedb.versions:LanceVersions"
 
     @pytest.fixture
     def address(self, tmp_path: Path) -> str:
         return str(tmp_path / "new" / "index")
+
+    @pytest.fixture(scope="class")
+    def new_address(self, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+        return lambda: str(tmp_path_factory.mktemp("library") / "index")
 
 
 @pytest.fixture
@@ -125,6 +130,18 @@ def test_an_index_of_an_earlier_layout_is_named(address: str) -> None:
     with pytest.raises(StoreError, match="earlier Lore") as caught:
         open_store(address)
     assert "lore sync --all" in caught.value.remedy
+
+
+def test_an_index_whose_manifest_is_gone_is_damaged_and_not_empty(address: str) -> None:
+    entry, reader = make_entry("a", ["text"]), open_store(address)
+    reader.replace([entry])
+    manifest = (Path(address) / MANIFEST_FILE).read_text()
+    (Path(address) / MANIFEST_FILE).unlink()
+    for act in (lambda: open_store(address), reader.count, lambda: reader.replace([entry])):
+        with pytest.raises(StoreError, match=r"damaged: its manifest\.json is missing.*lore sync --all"):
+            act()
+    (Path(address) / MANIFEST_FILE).write_text(manifest)
+    held(open_store(address), [entry])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"live": 2, "versions": []}', '{"live": 1, "versions": [{}]}'])

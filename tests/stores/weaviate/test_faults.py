@@ -22,7 +22,7 @@ from lore.types import Counts
 from tests.contracts.store import RECIPE, embed, held, make_entry
 from tests.servers.faults import Proxy, answering, failing_grpc, failing_rest
 from tests.servers.weaviate import Address, Process
-from tests.stores.test_weaviate import open_at
+from tests.stores.weaviate.indexes import open_at
 
 pytestmark = pytest.mark.xdist_group("weaviate-faults")  # a server of its own, beside the other tests
 
@@ -190,7 +190,9 @@ def test_answers_that_come_late_are_an_error_and_then_all_is_well(weaviate_index
     held(open_at(weaviate_index), [entry])
 
 
-@pytest.mark.parametrize("count", [0, 3_000, 30_000, 90_000])
+@pytest.mark.parametrize(
+    "count", [3_000, *(pytest.param(count, marks=pytest.mark.slow) for count in (0, 30_000, 90_000))]
+)
 def test_a_write_that_is_cut_off_is_completed_by_writing_again(weaviate_index: Address, count: int) -> None:
     old = [make_entry(f"d{number}", ["kept", f"old {number}"]) for number in range(40)]
     new = [make_entry(f"d{number}", ["kept", f"new {number}", "more"], fingerprint="2") for number in range(40)]
@@ -213,6 +215,7 @@ def test_a_write_that_is_cut_off_is_completed_by_writing_again(weaviate_index: A
         held(store, new)
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_is_an_error_and_loses_nothing_when_it_is_back(tmp_path: Path) -> None:
     program = shutil.which("weaviate")
     if program is None:
@@ -242,6 +245,7 @@ def test_a_server_that_dies_is_an_error_and_loses_nothing_when_it_is_back(tmp_pa
         process.stop()
 
 
+@pytest.mark.slow
 def test_what_a_killed_server_holds_but_does_not_find_is_written_anew(tmp_path: Path) -> None:
     program = shutil.which("weaviate")
     if program is None:

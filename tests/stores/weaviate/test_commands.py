@@ -19,8 +19,8 @@ pytestmark = pytest.mark.xdist_group("weaviate")
 class Lore:
     """`lore` over a knowledge base of three pages, whose index is on the server."""
 
-    def __init__(self, folder: Path, address: Address) -> None:
-        self.settings = environment(folder, folder / "cache") | {
+    def __init__(self, folder: Path, cache: Path, address: Address) -> None:
+        self.settings = environment(folder, cache) | {
             "LORE_STORE": "weaviate",
             "LORE_WEAVIATE_URL": address.url,
             "LORE_WEAVIATE_GRPC_PORT": str(address.grpc_port),
@@ -38,12 +38,13 @@ class Lore:
         return self("search", question, **settings)["hits"][0]["text"]
 
 
+@pytest.mark.slow
 def test_a_day_with_an_index_on_a_server(
-    tmp_path: Path, weaviate_index: Address, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, model_cache: Path, weaviate_index: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_knowledge(tmp_path)
-    lore = Lore(tmp_path, weaviate_index)
+    lore = Lore(tmp_path, model_cache, weaviate_index)
     [first] = lore("sync", "--all")["sources"]
     assert (first["new"], first["status"]) == (3, "ok")
     assert lore("ask", "How do I rotate an API key?")["found"]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.ingest.finish.test_duplicates import BUDGET, House, hide_and_show_in_two_versions
 from tests.servers.weaviate import Address
-from tests.stores.test_weaviate import open_at, versions_at
+from tests.stores.weaviate.indexes import open_at, versions_at
 
 pytestmark = pytest.mark.xdist_group("weaviate")
 
