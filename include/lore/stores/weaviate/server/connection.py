@@ -156,12 +156,9 @@ class WeaviateConnection:
 
     def explain(self, action: str, error: BaseException | str) -> StoreError:
         """The error as a StoreError with a remedy, retryable if trying again may help."""
-        text = error if isinstance(error, str) else error_text(error)
-        if self._server.api_key:
-            text = text.replace(self._server.api_key, "***")
+        text = self._hide_secrets(error if isinstance(error, str) else error_text(error))
         remedy, retryable = advice(error_code(error), text)
         text = one_line(text)[:MESSAGE_CHARACTERS].rstrip(".")
-
         return StoreError(
             f"Couldn't {action} the index in Weaviate at {self.address}: {text}.", remedy=remedy, retryable=retryable
         )

@@ -11,7 +11,7 @@ import grpc
 import pytest
 from lore.errors import ConfigurationError, StoreError
 from lore.settings import load_settings
-from lore.stores.weaviate.server.connection import WeaviateConnection
+from lore.stores.weaviate.server.connection import WeaviateConnection, WeaviateServer
 from lore.wiring.stores import weaviate_server
 
 from tests.servers.local import LocalServer, QuietHandler
@@ -122,3 +122,9 @@ def test_what_is_not_a_login_is_refused_without_being_repeated(text: str) -> Non
     with pytest.raises(ConfigurationError, match="LORE_WEAVIATE_OIDC") as caught:
         weaviate_server(settings)
     assert "secret" not in caught.value.message
+
+
+def test_what_a_server_says_later_does_not_repeat_a_token() -> None:
+    server = WeaviateServer("http://127.0.0.1:1", oidc={"access_token": "t0ken", "refresh_token": "l4ter"})
+    error = WeaviateConnection(server).explain("read", "the tokens t0ken and l4ter have expired")
+    assert "the tokens *** and *** have expired" in error.message
