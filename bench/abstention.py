@@ -44,7 +44,7 @@ class Asked:
     candidates: Sequence[Hit]
 
     def abstains(self) -> bool:
-        return relevance.irrelevant(self.question, self.passages, self.candidates)
+        return relevance.is_irrelevant(self.question, self.passages, self.candidates)
 
 
 def main() -> int:

@@ -24,9 +24,8 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +33,11 @@ import yaml
 from lore.errors import ModelError
 from lore.evaluation.beir.run import run_beir
 from lore.protocols import ChatModel, OnUsage
-from lore.query.pipeline import Deadlines, Pipeline
+from lore.query.pipeline import Pipeline, PipelineModels
 from lore.settings import load_settings
 from lore.types import Message, Plan, Question
 from lore.wiring.models import make_chat_model, make_embedder, make_reranker
+from lore.wiring.query import make_pipeline_settings
 from lore.wiring.stores import open_store
 
 from bench.abstention import UNANSWERABLE
@@ -86,18 +86,12 @@ def _ask_all(arguments: argparse.Namespace) -> None:
         run_beir(corpus.folder, settings, stages=("rerank",), limit_queries=1, index_dir=index)
         settings = settings.with_values(store="lancedb", index_uri=str(index))
         embedder = make_embedder(settings)
-        make = partial(
-            Pipeline,
-            open_store(settings, embedder),
-            embedder,
-            make_reranker(settings, embedder),
-            alpha=settings.query.alpha,
-            retrieve_limit=settings.query.retrieve_limit,
-            rerank_limit=settings.query.rerank_limit,
-            context_tokens=settings.query.context_tokens,
-            deadlines=Deadlines(answer=settings.query.answer_seconds),
-        )
+        index, reranker = open_store(settings, embedder), make_reranker(settings, embedder)
         lock = threading.Lock()
+
+        def make(chat_model: ChatModel) -> Pipeline:
+            models = PipelineModels(embedder, reranker, chat_model, settings.query.context_tokens)
+            return Pipeline(index, models, make_pipeline_settings(settings))
 
         def ask(asked: tuple[str, str]) -> None:
             row = _ask(make, model, *asked)
@@ -109,7 +103,7 @@ def _ask_all(arguments: argparse.Namespace) -> None:
             list(pool.map(ask, [each for each in questions if each[0] not in done]))
 
 
-def _ask(make: Any, model: ChatModel, question: str, kind: str) -> dict[str, Any]:
+def _ask(make: Callable[[ChatModel], Pipeline], model: ChatModel, question: str, kind: str) -> dict[str, Any]:
     overheard = Overheard(model)
     answer = make(overheard).ask(Question(question), plan=Plan(question, wordings(question)))
     check = answer.trace.check

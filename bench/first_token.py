@@ -26,10 +26,11 @@ from typing import Any
 
 from lore.protocols import Embedder, OnUsage
 from lore.query.events import Answered, Delta
-from lore.query.pipeline import Pipeline
+from lore.query.pipeline import Pipeline, PipelineModels
 from lore.settings import Settings
 from lore.types import Message, Question, Usage
 from lore.wiring.models import make_embedder, make_reranker
+from lore.wiring.query import make_pipeline_settings
 from lore.wiring.stores import open_store
 
 from bench.corpus import load_corpus, wordings
@@ -65,12 +66,8 @@ def _measure(settings: Settings, rounds: int) -> dict[str, Any]:
     model = InstantModel()
     pipeline = Pipeline(
         open_store(settings, embedder),
-        embedder,
-        make_reranker(settings, embedder),
-        model,
-        alpha=settings.query.alpha,
-        retrieve_limit=settings.query.retrieve_limit,
-        rerank_limit=settings.query.rerank_limit,
+        PipelineModels(embedder, make_reranker(settings, embedder), model),
+        make_pipeline_settings(settings),
     )
     texts = [query.text for query in load_corpus().queries]
     for text in texts[:WARMING]:

@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lore.ingest.sync import Sync
 from lore.protocols import Store
+from lore.query.deadlines import TimeLimit
 from lore.query.retrieve.dedup import dedup
 from lore.query.retrieve.search import retrieve
 from lore.types import PUBLIC, Batch, Chunk, Cursor, Document, EmbeddedDocument, Question
@@ -239,7 +240,7 @@ class Bench:
         question, index = Question(asked.text), self.store.snapshot()
         started = time.perf_counter()
         results = retrieve(
-            index, self.given, asked.wordings, question, limit=LIMIT, alpha=ALPHA, seconds=SECONDS
+            index, self.given, asked.wordings, question, limit=LIMIT, alpha=ALPHA, time=TimeLimit(SECONDS, "SECONDS")
         ).results
         dedup(results)
         ended = time.perf_counter()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from lore.errors import LoreError
-from lore.protocols import Embedder
+from lore.protocols import ChatModel, Embedder, Index, Reranker
+from lore.query.deadlines import Deadlines
+from lore.query.pipeline import Pipeline, PipelineModels, PipelineSettings
 from lore.types import PUBLIC, Chunk, Counts, Document, Hit
 
 
@@ -105,6 +108,22 @@ class MemoryIndex:
     def count(self, source_id: str | None = None) -> Counts:
         held = [chunk for chunk in self.chunks if source_id in (None, chunk.source_id)]
         return Counts(len({chunk.document_id for chunk in held}), len(held), len(held))
+
+
+def pipeline_over(
+    index: Index,
+    embedder: Embedder,
+    reranker: Reranker | None = None,
+    chat: ChatModel | None = None,
+    *,
+    retrieve_limit: int = 100,
+    rerank_limit: int = 3,
+    deadlines: Deadlines | None = None,
+    **parts: Any,
+) -> Pipeline:
+    """A pipeline with the usual weight of half vector, half keyword."""
+    settings = PipelineSettings(0.5, retrieve_limit, rerank_limit, deadlines or Deadlines())
+    return Pipeline(index, PipelineModels(embedder, reranker, chat), settings, **parts)
 
 
 class ReversingReranker:

@@ -46,16 +46,16 @@ def answered(cost: float | None) -> Usage:
 
 
 def test_without_limits_everything_may_be_asked() -> None:
-    purse = make().open()
-    assert purse.refusal("answer", "m", 10**9) == ""
+    question = make().open_question()
+    assert question.refusal("answer", "m", 10**9) == ""
 
 
 def test_a_call_that_would_go_over_the_budget_of_a_question_is_refused() -> None:
-    purse = make(per_question=0.02).open()
-    assert purse.refusal("answer", "m", 12_000) == ""  # 0.004 and 0.012
-    purse.book(answered(0.016))
-    refusal = purse.refusal("answer", "m", 12_000)
-    assert refusal.startswith("The answer quotes the passages, because the budget of a question")
+    question = make(per_question=0.02).open_question()
+    assert question.refusal("answer", "m", 12_000) == ""  # 0.004 and 0.012
+    question.add(answered(0.016))
+    refusal = question.refusal("answer", "m", 12_000)
+    assert refusal.startswith("The answer quotes the passages, because the question's budget")
     assert "$0.02" in refusal
 
 
@@ -69,55 +69,55 @@ def test_a_call_that_would_go_over_the_budget_of_a_question_is_refused() -> None
     ],
 )
 def test_the_refusal_says_what_is_done_instead(stage: str, size: int, begins: str) -> None:
-    assert make(per_question=0.001).open().refusal(stage, "m", size).startswith(begins)
+    assert make(per_question=0.001).open_question().refusal(stage, "m", size).startswith(begins)
 
 
 def test_what_comes_before_the_answer_leaves_enough_for_it() -> None:
     """An answer is 0.0173 here, a plan 0.005."""
     enough, short = make(per_question=0.024, answer_model="m"), make(per_question=0.020, answer_model="m")
-    assert enough.open().refusal("plan", "m", 3_000) == ""
-    purse = short.open()
-    assert purse.refusal("plan", "m", 3_000) != ""
-    assert purse.refusal("answer", "m", 12_000) == ""
+    assert enough.open_question().refusal("plan", "m", 3_000) == ""
+    question = short.open_question()
+    assert question.refusal("plan", "m", 3_000) != ""
+    assert question.refusal("answer", "m", 12_000) == ""
 
 
 def test_a_question_goes_over_by_the_error_of_one_call_at_most() -> None:
     limit = 0.05
     for real in (0.0, 0.004, 0.016, 0.03, 0.2):
-        purse, dearest = make(per_question=limit).open(), max(real, 0.016)
+        question, dearest = make(per_question=limit).open_question(), max(real, 0.016)
         for _ in range(50):
-            if purse.refusal("answer", "m", 12_000):
+            if question.refusal("answer", "m", 12_000):
                 break
-            purse.book(answered(real))
-        assert purse.spent <= limit + dearest - 0.016 + 1e-9
+            question.add(answered(real))
+        assert question.spent <= limit + dearest - 0.016 + 1e-9
 
 
 def test_a_model_without_a_price_is_not_counted() -> None:
-    purse = make(per_question=0.001).open()
-    assert purse.refusal("answer", "free:m", 10**9) == ""
-    assert purse.refusal("rerank", "free:m", 10**6) == ""
+    question = make(per_question=0.001).open_question()
+    assert question.refusal("answer", "free:m", 10**9) == ""
+    assert question.refusal("rerank", "free:m", 10**6) == ""
 
 
 def test_a_call_that_does_not_say_what_it_cost_is_counted_as_expected() -> None:
-    purse = make(per_question=0.02).open()
-    purse.refusal("answer", "m", 12_000)
-    purse.book(answered(None))
-    assert purse.spent == pytest.approx(0.016)
+    question = make(per_question=0.02).open_question()
+    question.refusal("answer", "m", 12_000)
+    question.add(answered(None))
+    assert question.spent == pytest.approx(0.016)
 
 
 def test_a_call_that_failed_leaves_its_money_to_the_next() -> None:
-    purse = make(per_question=0.02).open()
-    assert purse.refusal("plan", "m", 12_000) == ""
-    assert purse.refusal("answer", "m", 12_000) == ""
+    question = make(per_question=0.02).open_question()
+    assert question.refusal("plan", "m", 12_000) == ""
+    assert question.refusal("answer", "m", 12_000) == ""
 
 
 def test_a_call_that_tells_after_the_answer_counts_for_the_day() -> None:
     clock = Clock()
     budget = make(clock, per_day=10.0, spent_since=lambda since: 0.0)
-    purse = budget.open()
-    purse.refusal("plan", "m")
-    purse.close()
-    purse.book(Usage("m", "plan", 1, 1, 2.0))
+    question = budget.open_question()
+    question.refusal("plan", "m")
+    question.close()
+    question.add(Usage("m", "plan", 1, 1, 2.0))
     clock.seconds += 10 * REFRESH_SECONDS
     assert budget.spent_today() == 2.0
 
@@ -125,10 +125,10 @@ def test_a_call_that_tells_after_the_answer_counts_for_the_day() -> None:
 def test_a_day_counts_what_is_recorded_what_is_over_and_what_is_under_way() -> None:
     clock, recorded = Clock(), [1.0]
     budget = make(clock, per_day=10.0, spent_since=lambda since: recorded[0])
-    over, under_way = budget.open(), budget.open()
-    over.book(answered(2.0))
+    over, under_way = budget.open_question(), budget.open_question()
+    over.add(answered(2.0))
     over.close()
-    under_way.book(answered(4.0))
+    under_way.add(answered(4.0))
     assert budget.spent_today() == 7.0
     clock.seconds += REFRESH_SECONDS + GRACE_SECONDS
     recorded[0] = 3.0  # by now the question that is over is recorded
@@ -143,9 +143,9 @@ def test_a_question_that_has_just_ended_is_not_forgotten_when_the_records_are_re
     budget = make(clock, per_day=10.0, spent_since=lambda since: 0.0)
     budget.spent_today()
     clock.seconds += REFRESH_SECONDS - 1
-    purse = budget.open()
-    purse.book(answered(2.0))
-    purse.close()
+    question = budget.open_question()
+    question.add(answered(2.0))
+    question.close()
     clock.seconds += 1
     assert budget.spent_today() == 2.0
 
@@ -153,9 +153,9 @@ def test_a_question_that_has_just_ended_is_not_forgotten_when_the_records_are_re
 def test_answers_that_are_not_recorded_count_all_day() -> None:
     clock = Clock()
     budget = make(clock, per_day=10.0, spent_since=lambda since: 1.0, recorded=False)
-    purse = budget.open()
-    purse.book(answered(2.0))
-    purse.close()
+    question = budget.open_question()
+    question.add(answered(2.0))
+    question.close()
     clock.seconds += 10 * REFRESH_SECONDS
     assert budget.spent_today() == 3.0
 
@@ -164,7 +164,7 @@ def test_the_records_are_read_from_midnight_and_not_for_each_call() -> None:
     clock, asked = Clock(), []
     budget = make(clock, per_day=10.0, spent_since=lambda since: asked.append(since) or 0.0)
     for _ in range(100):
-        budget.open().refusal("answer", "m", 100)
+        budget.open_question().refusal("answer", "m", 100)
     assert asked == [datetime(2026, 11, 30, tzinfo=UTC)]
     clock.seconds += 12 * 3600
     budget.spent_today()
@@ -174,12 +174,12 @@ def test_the_records_are_read_from_midnight_and_not_for_each_call() -> None:
 def test_a_new_day_starts_at_nothing() -> None:
     clock = Clock()
     budget = make(clock, per_day=0.02)
-    purse = budget.open()
-    purse.book(answered(0.02))
-    purse.close()
-    assert "the day's budget" in budget.open().refusal("answer", "m", 12_000)
+    question = budget.open_question()
+    question.add(answered(0.02))
+    question.close()
+    assert "the day's budget" in budget.open_question().refusal("answer", "m", 12_000)
     clock.seconds += 12 * 3600
-    assert budget.open().refusal("answer", "m", 12_000) == ""
+    assert budget.open_question().refusal("answer", "m", 12_000) == ""
 
 
 def test_records_that_cannot_be_read_do_not_stop_questions() -> None:
@@ -187,9 +187,9 @@ def test_records_that_cannot_be_read_do_not_stop_questions() -> None:
         raise RecordsError("locked")
 
     budget = make(per_day=1.0, spent_since=broken)
-    purse = budget.open()
-    assert purse.refusal("answer", "m", 12_000) == ""
-    purse.book(answered(0.5))
+    question = budget.open_question()
+    assert question.refusal("answer", "m", 12_000) == ""
+    question.add(answered(0.5))
     assert budget.spent_today() == 0.5
 
 
@@ -197,11 +197,11 @@ def test_fifty_at_once_do_not_go_over_the_day_together() -> None:
     budget = make(per_day=0.1)
 
     def ask(_: int) -> float:
-        purse = budget.open()
-        if not purse.refusal("answer", "m", 12_000):
-            purse.book(answered(0.016))
-        purse.close()
-        return purse.spent
+        question = budget.open_question()
+        if not question.refusal("answer", "m", 12_000):
+            question.add(answered(0.016))
+        question.close()
+        return question.spent
 
     with ThreadPoolExecutor(50) as pool:
         assert sum(pool.map(ask, range(50))) == pytest.approx(6 * 0.016)

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from lore.errors import ConfigurationError, ContextTooLongError, LoreError, ModelError, StoreError
 from lore.protocols import Embedder, Reranker
-from lore.query.pipeline import Deadlines, Pipeline
+from lore.query.deadlines import Deadlines
 from lore.types import Answer, Hit, Question
 
 from tests.fakes import FakeChatModel, FakeEmbedder, make_document
-from tests.query.fakes import MemoryIndex, make_chunk
+from tests.query.fakes import MemoryIndex, make_chunk, pipeline_over
 
 KEYS = "Rotate the API key under Settings. The old key works for a day."
 CHUNKS = (make_chunk("keys", KEYS), make_chunk("limits", "The API allows twenty calls a minute for each key."))
@@ -81,14 +81,11 @@ def ask(
     words = FakeEmbedder(dimensions=512)
     used: Embedder = embedder or words  # type: ignore[assignment]
     ranker: Reranker | None = reranker  # type: ignore[assignment]
-    return Pipeline(
+    return pipeline_over(
         index or MemoryIndex(CHUNKS, words),
         used,
         ranker,
         chat_model or FakeChatModel(structured, streamed),  # type: ignore[arg-type]
-        alpha=0.5,
-        retrieve_limit=100,
-        rerank_limit=3,
         deadlines=deadlines,
     ).ask(QUESTION)
 
@@ -139,7 +136,7 @@ class TestTheSearch:
         index.pages = {chunk.document_id: StoreError("Not now.") for chunk in CHUNKS}
         answer = ask(index=index)
         assert answer.text == "Go to Settings [1]."
-        assert noted(answer, "not joined", "Not now.")
+        assert noted(answer, "weren't joined", "Not now.")
 
 
 class TestTheModels:

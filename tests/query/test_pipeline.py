@@ -10,14 +10,14 @@ from dataclasses import replace
 import pytest
 from lore.errors import ConfigurationError, ModelError, StoreError
 from lore.protocols import Recorder
-from lore.query.answer.llm import EMPTY_INDEX, NO_MODEL, NOTHING_FOUND, UNCITED
+from lore.query.answer.compose import EMPTY_INDEX, NO_MODEL, NOTHING_FOUND, UNCITED
 from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
-from lore.query.pipeline import MAX_QUESTION_CHARACTERS, Pipeline
+from lore.query.pipeline import MAX_QUESTION_CHARACTERS
 from lore.query.prompts import load_prompt, prompt_version
 from lore.types import Answer, CandidateRank, Check, Chunk, Hit, Plan, Question, Usage
 
 from tests.fakes import FakeChatModel, FakeEmbedder
-from tests.query.fakes import MemoryIndex, ReversingReranker, make_chunk
+from tests.query.fakes import MemoryIndex, ReversingReranker, make_chunk, pipeline_over
 
 KEY = "Rotate the API key under Settings. The old key works for a day.\n\n```sh\nlore key rotate\n```"
 CHUNKS = (
@@ -48,16 +48,7 @@ class Setup:
         embedder = FakeEmbedder(dimensions=512)
         self.index = MemoryIndex(chunks, embedder, failing)
         self.chat = None if streamed is None else FakeChatModel(structured, streamed)
-        self.pipeline = Pipeline(
-            self.index,
-            embedder,
-            reranker,
-            self.chat,
-            alpha=0.5,
-            retrieve_limit=100,
-            rerank_limit=3,
-            recorder=recorder,
-        )
+        self.pipeline = pipeline_over(self.index, embedder, reranker, self.chat, recorder=recorder)
 
     def ask(self, question: Question = QUESTION) -> Answer:
         return self.pipeline.ask(question)
@@ -197,7 +188,7 @@ class TestWithChatModel:
         answer = Setup([PLAN], [reply]).ask()
         assert answer.found
         assert answer.text.strip() == f"{RENEW} [1]."
-        assert any("also said" in note for note in answer.trace.notes)
+        assert any("also wrote" in note for note in answer.trace.notes)
 
     def test_a_status_of_that_name_is_no_verdict(self) -> None:
         answer = Setup([PLAN], ["The server then says NOT_FOUND [1]."]).ask()
@@ -214,7 +205,7 @@ class TestWithChatModel:
     def test_an_answer_without_end_is_cut_and_says_so(self) -> None:
         answer = Setup([PLAN], ["Rotate it [1]. " * 9_000]).ask()
         assert 20_000 < len(answer.text) < 25_000
-        assert any("did not stop" in note for note in answer.trace.notes)
+        assert any("didn't stop" in note for note in answer.trace.notes)
 
     def test_an_irrelevant_question_costs_no_second_call(self) -> None:
         setup = Setup([{"wordings": ["glacier of the Rhone", "Rhone source", "Rhone glacier"]}], [])
@@ -241,7 +232,7 @@ class TestWithChatModel:
         assert answer.citations == ()
         assert answer.trace.check == Check()
         assert answer.nearest
-        assert any("hardly has to do with the question" in note for note in answer.trace.notes)
+        assert any("hardly about the question" in note for note in answer.trace.notes)
 
     def test_a_model_that_fails_on_such_pages_leaves_nothing_to_quote(self) -> None:
         answer = Setup([PLAN], [ModelError("The server is down.")]).ask(Question("How do we rotate the key at ACME?"))
@@ -264,9 +255,7 @@ class TestWithChatModel:
 
     def test_a_model_that_fails_half_way_keeps_what_was_shown(self) -> None:
         setup = Setup()
-        pipeline = Pipeline(
-            setup.index, FakeEmbedder(512), None, BreakingChatModel(), alpha=0.5, retrieve_limit=9, rerank_limit=3
-        )
+        pipeline = pipeline_over(setup.index, FakeEmbedder(512), None, BreakingChatModel())
         events = list(pipeline.stream(QUESTION))
         last = events[-1]
         assert isinstance(last, Answered)
@@ -433,6 +422,17 @@ def test_an_empty_question_is_refused_before_anything_happens(text: str) -> None
     for ask in (pipeline.ask, pipeline.stream, pipeline.search):
         with pytest.raises(ConfigurationError, match="question is empty"):
             ask(Question(text))
+
+
+def test_a_text_is_asked_like_a_question() -> None:
+    pipeline = Setup().pipeline
+    assert pipeline.ask(QUESTION.text).text == pipeline.ask(QUESTION).text
+    assert pipeline.ask(f" {QUESTION.text}\n").question == QUESTION
+    last = list(pipeline.stream(QUESTION.text))[-1]
+    assert isinstance(last, Answered) and last.answer.question == QUESTION
+    assert pipeline.search(QUESTION.text) == pipeline.search(QUESTION)
+    with pytest.raises(ConfigurationError, match="question is empty"):
+        pipeline.ask(" ")
 
 
 def test_an_absurdly_long_question_is_cut() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from lore.query.pipeline import Pipeline
 from lore.types import Answer, Question, Strategy
 
 from tests.fakes import FakeChatModel, FakeEmbedder
-from tests.query.fakes import MemoryIndex, make_chunk
+from tests.query.fakes import MemoryIndex, make_chunk, pipeline_over
 
 PASSAGE = "Rotate the API key under Settings. The old key works for one day. See https://docs.example.com/rotation too."
 SUMMARY = "API keys are rotated under Settings; see https://evil.example/summary for the old key's nine lives."
@@ -21,7 +20,7 @@ def ask(strategy: Strategy, reply: str | None) -> tuple[Answer, str]:
     embedder = FakeEmbedder(dimensions=512)
     chat = None if reply is None else FakeChatModel([PLAN], [reply])
     index = MemoryIndex([chunk], embedder)
-    pipeline = Pipeline(index, embedder, None, chat, alpha=0.5, retrieve_limit=10, rerank_limit=3)
+    pipeline = pipeline_over(index, embedder, None, chat)
     answer = pipeline.ask(QUESTION)
     return answer, chat.calls[-1][-1].content if chat else ""
 

@@ -13,12 +13,11 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from lore import make_search_tool
 from lore.errors import StoreError
-from lore.query.pipeline import Pipeline
 from lore.query.understand.filters import SearchableSource
 from lore.types import Chunk
 
 from tests.fakes import FakeEmbedder
-from tests.query.fakes import MemoryIndex, make_chunk
+from tests.query.fakes import MemoryIndex, make_chunk, pipeline_over
 
 CHUNKS = (
     make_chunk(
@@ -39,7 +38,7 @@ def tool(
 ) -> StructuredTool:
     embedder = FakeEmbedder(dimensions=512)
     index = MemoryIndex(chunks, embedder, failing)
-    pipeline = Pipeline(index, embedder, None, None, alpha=0.5, retrieve_limit=9, rerank_limit=3, sources=SOURCES)
+    pipeline = pipeline_over(index, embedder, sources=SOURCES)
     return make_search_tool(pipeline, audiences=audiences)
 
 

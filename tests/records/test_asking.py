@@ -8,13 +8,12 @@ from threading import Barrier
 from typing import Any
 
 from lore.protocols import OnUsage
-from lore.query.pipeline import Pipeline
 from lore.records.recorder import QueuedRecorder
 from lore.records.records import Records
 from lore.types import Message, Question, Usage
 
 from tests.fakes import FakeEmbedder
-from tests.query.fakes import MemoryIndex, make_chunk
+from tests.query.fakes import MemoryIndex, make_chunk, pipeline_over
 from tests.records.conftest import unredacted
 
 ASKERS = 50
@@ -53,12 +52,11 @@ def _topic(messages: Sequence[Message]) -> str:
 def test_fifty_askers_at_once(url: str) -> None:
     embedder = FakeEmbedder(dimensions=1024)
     recorder = QueuedRecorder(lambda: Records.open(url, unredacted), "the records")
-    pipeline = Pipeline(
+    pipeline = pipeline_over(
         MemoryIndex(CHUNKS, embedder),
         embedder,
         None,
         EchoingModel(),  # type: ignore[arg-type]
-        alpha=0.5,
         retrieve_limit=20,
         rerank_limit=20,
         recorder=recorder,

@@ -1,4 +1,4 @@
-"""What may be spent on models, in a day and on a question, asked before each call that costs something."""
+"""Spending limits on models, by day and by question, consulted before each call that costs money."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from lore.errors import LoreError
 from lore.protocols import Prices
 from lore.types import Usage
 
-__all__ = ["Budget", "Purse"]
+__all__ = ["Budget", "QuestionBudget"]
 
-BYTES_A_TOKEN = 3
-"""English has four or five, other languages' texts fewer characters but more bytes: an estimate that is rather high."""
+BYTES_PER_TOKEN = 3
+"""A low figure, so that the estimate of tokens is rather high: English has four or five."""
 INPUT_BYTES = {"plan": 6_000, "answer": 16_000}
-"""What the requests of these stages are in most cases; a stage that is not here is taken for one like the answer."""
+"""Usual request sizes by stage; any other stage counts like the answer."""
 OUTPUT_TOKENS = {"plan": 400, "answer": 1_200}
 """Longer replies are rare."""
-DOCUMENTS_A_SEARCH = 100
-INSTEAD = {
+DOCUMENTS_PER_SEARCH = 100
+FALLBACKS = {
     "plan": "The plan is the question itself",
     "rerank": "The passages were ordered without {model}",
     "answer": "The answer quotes the passages",
 }
 REFRESH_SECONDS = 30.0
 GRACE_SECONDS = 10.0
-"""How long after an answer its record may be written."""
+"""The longest delay between an answer and its record."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,20 +40,19 @@ def _utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class _Closed:
-    """What a question cost that is over, and when it ended by the clock."""
+class _AnsweredQuestion:
+    """The cost of an answered question, and the time of the answer by the monotonic clock."""
 
     at: float
     cost: float
 
 
 class Budget:
-    """US dollars for a day (UTC) and for a question; 0 is no limit. Safe to use from several threads.
+    """US dollars for a day (UTC) and for a question; 0 means no limit. Thread-safe.
 
-    `spent_since` sums what all processes recorded since a moment; it is read every 30 seconds, and what this process
-    has spent and cannot have recorded yet is added, or all that it has spent where its answers are not `recorded`.
-    Without `spent_since` only this process counts, since it started.
-    `answer_model` is the model that writes answers, for which the stages before it leave enough ("": none).
+    `spent_since` sums the recorded spending of all processes since a moment, and is read every 30 seconds. Spending of
+    this process that can't be recorded yet is added; without `recorded` answers, all of it is. Without `spent_since`
+    only this process counts, since its start. Earlier stages leave enough for `answer_model` ("": none).
     """
 
     def __init__(
@@ -77,84 +76,85 @@ class Budget:
         self._now = now
         self._clock = clock
         self._lock = threading.RLock()
-        self._open: WeakSet[Purse] = WeakSet()
-        self._closed: list[_Closed] = []
+        self._open: WeakSet[QuestionBudget] = WeakSet()
+        self._closed: list[_AnsweredQuestion] = []
         self._unrecorded = 0.0
-        """What today's records will never have."""
+        """Today's spending that no record will have."""
         self._day = now().date()
         self._recorded = 0.0
         self._read_at: float | None = None
 
-    def open(self) -> Purse:
-        """The purse of one question, to be closed when it is answered."""
-        purse = Purse(self)
+    def open_question(self) -> QuestionBudget:
+        """Return the budget of one question, to be closed with its answer."""
+        question = QuestionBudget(self)
         with self._lock:
-            self._open.add(purse)
-        return purse
+            self._open.add(question)
+        return question
 
     def spent_today(self) -> float:
-        """US dollars, those included that calls under way are expected to cost."""
+        """Return today's US dollars, including the expected cost of calls under way."""
         self._refresh()
         with self._lock:
             return self._sum()
 
     def estimate(self, stage: str, model: str, size: int | None = None) -> float:
-        """What a call of the stage may cost: `size` is bytes of text (None: as usual) or, for the stage "rerank",
-        passages. 0 without a price.
+        """Return the expected cost of a stage's call in US dollars, 0 without a price.
+
+        `size` is the request's bytes of text (None: the usual size), or the number of passages for "rerank".
         """
         size = INPUT_BYTES.get(stage, INPUT_BYTES["answer"]) if size is None else size
         if stage == "rerank":
-            cost = self._prices.search_cost(model, -(-size // DOCUMENTS_A_SEARCH))
+            cost = self._prices.search_cost(model, -(-size // DOCUMENTS_PER_SEARCH))
         else:
             output = OUTPUT_TOKENS.get(stage, OUTPUT_TOKENS["answer"])
-            cost = self._prices.cost(model, size // BYTES_A_TOKEN, output)
+            cost = self._prices.cost(model, size // BYTES_PER_TOKEN, output)
         return cost or 0.0
 
-    def _reserve(self, purse: Purse, stage: str, model: str, size: int | None) -> str:
-        """Put the expected cost aside and return ""; or say why not."""
+    def _reserve(self, question: QuestionBudget, stage: str, model: str, size: int | None) -> str:
+        """Reserve the expected cost and return ""; or return the reason for refusing it."""
         cost = self.estimate(stage, model, size)
         if not cost or not (self._per_day or self._per_question):
             return ""
-        kept = 0.0
+        left_for_answer = 0.0
         if stage != "answer" and self._answer_model:
-            kept = self.estimate("answer", self._answer_model)
+            left_for_answer = self.estimate("answer", self._answer_model)
         self._refresh()
         with self._lock:
             for limit, spent, name in (
-                (self._per_question, purse.spent, "the budget of a question"),
+                (self._per_question, question.spent, "the question's budget"),
                 (self._per_day, self._sum(), "the day's budget"),
             ):
-                if limit and spent + cost + kept > limit:
-                    instead = INSTEAD.get(stage, f"The stage {stage!r} was left out").format(model=model)
-                    return f"{instead}, because {name} for models (${limit:g}) does not allow the call."
-            purse.reserved[stage] = cost
+                if limit and spent + cost + left_for_answer > limit:
+                    instead = FALLBACKS.get(stage, f"The stage {stage!r} was left out").format(model=model)
+                    return f"{instead}, because {name} for models (${limit:g}) doesn't allow the call."
+            question.reserved[stage] = cost
         return ""
 
     def _sum(self) -> float:
-        """Today's dollars as far as they are known; with the lock held."""
+        """Return today's known dollars. The caller holds the lock."""
         under_way = sum(each.spent + sum(each.reserved.values()) for each in self._open)
         return self._recorded + self._unrecorded + sum(each.cost for each in self._closed) + under_way
 
-    def _book(self, purse: Purse, usage: Usage) -> None:
+    def _add(self, question: QuestionBudget, usage: Usage) -> None:
         with self._lock:
-            reserved = purse.reserved.pop(usage.stage, 0.0)
+            reserved = question.reserved.pop(usage.stage, 0.0)
             cost = reserved if usage.cost is None else usage.cost
-            purse.spent += cost
-            if purse not in self._open:
-                self._unrecorded += cost  # its answer went without it, and so did the record
+            question.spent += cost
+            if question not in self._open:
+                self._unrecorded += cost  # its answer, and so its record, came without this
 
-    def _close(self, purse: Purse) -> None:
+    def _close(self, question: QuestionBudget) -> None:
         with self._lock:
-            if purse not in self._open:
+            if question not in self._open:
                 return
-            self._open.remove(purse)
+            self._open.remove(question)
             if self._records_own:
-                self._closed.append(_Closed(self._clock(), purse.spent))
+                self._closed.append(_AnsweredQuestion(self._clock(), question.spent))
             else:
-                self._unrecorded += purse.spent
+                self._unrecorded += question.spent
 
     def _refresh(self) -> None:
-        """Read what was recorded, when that is due; one thread does, and the others go on with what is known."""
+        """Read the recorded spending when due, in one thread; the others go on with the last figure."""
         with self._lock:
             now, clock = self._now(), self._clock()
             if now.date() != self._day:
@@ -167,35 +167,33 @@ class Budget:
         try:
             recorded = self._spent_since(now.replace(hour=0, minute=0, second=0, microsecond=0))
         except LoreError as error:
-            _log.warning("What was spent today cannot be read, so only this process counts: %s", error)
+            _log.warning("Couldn't read today's spending, so only this process counts: %s", error)
             return
         with self._lock:
             self._recorded = recorded
             self._closed = [each for each in self._closed if each.at > clock - GRACE_SECONDS]
 
 
-class Purse:
-    """What one question may spend, and has spent. Its stages come one after another, and each makes one call."""
+class QuestionBudget:
+    """The spending of one question. Its stages run one after another, and each makes one call."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self.spent = 0.0
         self.reserved: dict[str, float] = {}
-        """What is put aside for the call of a stage that has not told what it took; it may have failed."""
+        """Expected costs of calls that have not reported their usage, by stage; they may have failed."""
 
     def refusal(self, stage: str, model: str, size: int | None = None) -> str:
-        """Why the stage may not call its model, in a sentence for the answer's notes; "" where it may.
+        """Return the reason, as a note for the answer, why the stage may not call its model; "" if it may.
 
-        `size` is the bytes of what is sent as text (None: as usual), or the number of passages for the stage "rerank".
+        `size` is the request's bytes of text (None: the usual size), or the number of passages for "rerank".
         """
         return self._budget._reserve(self, stage, model, size)
 
-    def book(self, usage: Usage) -> None:
-        """Take down what a call cost, also after the question is answered; where it does not say, what was put aside
-        for it.
-        """
-        self._budget._book(self, usage)
+    def add(self, usage: Usage) -> None:
+        """Add the cost of a call, also after the answer; without a known cost, add the reserved one."""
+        self._budget._add(self, usage)
 
     def close(self) -> None:
-        """The question is answered, and its record made."""
+        """Mark the question as answered and recorded."""
         self._budget._close(self)

@@ -1,4 +1,4 @@
-"""The words of a text that carry its meaning."""
+"""Content words of a text: those that carry its meaning."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
 def content_words(text: str) -> list[str]:
-    """Stems (Snowball, English) of the words that are not stop words, in order; identifiers give their parts."""
+    """Return in order the stems (Snowball, English) of all words but stop words; identifiers are split into parts."""
     return [stem(word.lower()) for word in _WORD.findall(_CAMEL.sub(" ", text)) if word.lower() not in _STOP_WORDS]

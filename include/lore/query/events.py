@@ -1,7 +1,7 @@
-"""What happens while a question is answered, as typed events, in this order.
+"""Events of a question's journey: Planned, Retrieved, Reranked, any number of Delta, Answered, in this order.
 
-Planned, Retrieved, Reranked, any number of Delta, Answered. A greeting skips the search and so Retrieved and Reranked.
-An answer from the global context skips Retrieved; both come where the context does not hold the answer after all.
+A greeting skips Retrieved and Reranked. An answer from the global context skips Retrieved; both follow if the context
+turns out not to have the answer.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["Answered", "Delta", "Event", "Planned", "Reranked", "Retrieved"]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """It is known how the question will be searched."""
+    """The plan of the search is made."""
 
     plan: Plan
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The search is done: hits for each wording, in the plan's order, and how many different passages they are."""
+    """The search is done: numbers of hits for each wording, in the plan's order, and of different passages in all."""
 
     counts: tuple[int, ...]
     candidates: int
@@ -31,21 +31,21 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """The passages that the answer is written from, best first; passage n is the one that `[n]` cites."""
+    """The passages of the answer are chosen, best first; `[n]` cites the n-th."""
 
     hits: tuple[Hit, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The next piece of the answer, already checked. All pieces in a row are the answer's text, to the letter."""
+    """The next piece of the answer, already checked. Joined, all pieces are exactly the answer's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The end: the whole answer."""
+    """The answer is complete."""
 
     answer: Answer
 

@@ -4,113 +4,119 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
 from lore.errors import ConfigurationError, LoreError, ModelError
 from lore.protocols import ChatModel, Embedder, Index, Recorder, Reranker
-from lore.query.answer.compose import Writing
+from lore.query.answer.compose import AnswerComposer
+from lore.query.answer.llm import AnswerWriter
+from lore.query.answer.result import finished_answer
 from lore.query.budget import Budget
-from lore.query.deadlines import within
+from lore.query.deadlines import Deadlines
 from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
 from lore.query.prompts import prompt_version
 from lore.query.retrieve.dedup import dedup
-from lore.query.retrieve.passages import Passage, join, read_pages, spare
+from lore.query.retrieve.passages import SourcePassage, join_neighbours, read_pages, rerank_depth
 from lore.query.retrieve.rerank import rerank
 from lore.query.retrieve.search import retrieve
-from lore.query.state import Run
+from lore.query.state import QuestionState
 from lore.query.understand.context import GlobalContext
-from lore.query.understand.filters import SearchableSource, describe, fitting, narrowed
+from lore.query.understand.filters import SearchableSource, describe_filters, filter_by_date, narrow_question
 from lore.query.understand.plan import make_plan
 from lore.types import Answer, Filters, Hit, Plan, Question
 
-__all__ = ["Deadlines", "Pipeline"]
+__all__ = ["Pipeline", "PipelineModels", "PipelineSettings"]
 
 MAX_QUESTION_CHARACTERS = 10_000
 PAGES_SHARE = 0.1
-"""How much of the time of the search the pages of its passages may take: they only make a good answer better."""
-
+"""The share of the search's time for reading pages, which only improve a good answer."""
 DATED_DEPTH = 4
-"""How many times as many passages are searched for where most of them may be left out for their date."""
+"""Factor on the number of passages searched for if a date filter may leave out most of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deadlines:
-    """How many seconds each stage may take before the journey goes on without it, or with what it has."""
+class PipelineModels:
+    """The models of a pipeline. Without a chat model rules plan, and answers quote passages.
 
-    plan: float = 30.0
-    search: float = 30.0
-    rerank: float = 15.0
-    answer: float = 180.0
+    `context_tokens` is the size of the chat model's context; None derives it from the model's name.
+    """
+
+    embedder: Embedder
+    reranker: Reranker | None = None
+    chat: ChatModel | None = None
+    context_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """Parameters of a pipeline: weight of the vector ranking (0 to 1), hits for each wording, sources of an answer."""
+
+    alpha: float
+    retrieve_limit: int
+    rerank_limit: int
+    deadlines: Deadlines = field(default_factory=Deadlines)
 
 
 class Pipeline:
-    """Answers questions over an index. It holds no state between questions and may be used by several threads.
+    """Answers questions over an index. It keeps no state between questions, and is thread-safe.
 
-    `context_tokens` is how much the chat model reads and writes in all; None: by its name. `context` is what the
-    assistant knows of itself, and `sources` are those that a question may name.
+    `context` is the assistant's global context, and `sources` are those that a question may name.
     """
 
     def __init__(
         self,
         index: Index,
-        embedder: Embedder,
-        reranker: Reranker | None,
-        chat_model: ChatModel | None,
+        models: PipelineModels,
+        settings: PipelineSettings,
         *,
-        alpha: float,
-        retrieve_limit: int,
-        rerank_limit: int,
-        recorder: Recorder | None = None,
-        context_tokens: int | None = None,
-        deadlines: Deadlines | None = None,
         context: GlobalContext | None = None,
         sources: Sequence[SearchableSource] = (),
         budget: Budget | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._index = index
-        self._embedder = embedder
-        self._reranker = reranker
-        self._chat_model = chat_model
-        self._alpha = alpha
-        self._retrieve_limit = retrieve_limit
-        self._rerank_limit = rerank_limit
-        self._recorder = recorder
-        self._deadlines = deadlines or Deadlines()
+        self._models = models
+        self._settings = settings
         self._context = context
         self._budget = budget
+        self._recorder = recorder
         self.sources = tuple(sources)
         self._make_plan = partial(make_plan, context=context, sources=self.sources)
-        self._writing = Writing(chat_model, embedder, context_tokens=context_tokens, seconds=self._deadlines.answer)
+        writer = None
+        if models.chat:
+            time = settings.deadlines.limit("answer")
+            writer = AnswerWriter(models.chat, context_tokens=models.context_tokens, time=time)
+        self._composer = AnswerComposer(writer, models.embedder)
 
-    def search(self, question: Question) -> list[Hit]:
-        """The passages for a question as it is written, best first and as they were indexed, without language model.
+    def search(self, question: Question | str) -> list[Hit]:
+        """Return the passages for a question as it is written, best first, without a language model.
 
-        Raises StoreError when the search fails.
+        Raises ConfigurationError for an empty question, StoreError if the search fails.
         """
         question, _ = _validated(question)
-        run = self._run(question, Plan(question.text, (question.text,)))
-        with closing(run):
-            self._retrieve(run)
-            self._rerank(run, self._rerank_limit)
-        return list(run.ranked)
+        state = self._state(question, Plan(question.text, (question.text,)))
+        with closing(state):
+            self._retrieve(state)
+            self._rerank(state, self._settings.rerank_limit)
+        return list(state.ranked)
 
     def passages(self, plan: Plan, question: Question) -> list[Hit]:
-        """The passages that an answer would be written from, for a plan that is already made: best first.
+        """Return the passages that an answer would be written from, for a finished plan, best first.
 
-        Raises StoreError when all of its searches fail.
+        Raises StoreError if all of its searches fail.
         """
-        run = self._run(question, plan)
-        with closing(run):
-            for _ in self._gather(run):
+        state = self._state(question, plan)
+        with closing(state):
+            for _ in self._gather(state):
                 pass
-        return list(run.passages)
+        return list(state.passages)
 
-    def ask(self, question: Question, *, plan: Plan | None = None) -> Answer:
-        """Answer a question, by a plan that is made already if one is given.
+    def ask(self, question: Question | str, *, plan: Plan | None = None) -> Answer:
+        """Answer a question, by a finished plan if one is given.
 
-        Raises ConfigurationError when it is empty, StoreError when the index cannot be read.
+        Raises ConfigurationError for an empty question, StoreError if the index can't be read.
         """
         answer: Answer | None = None
         for event in self.stream(question, plan=plan):
@@ -119,159 +125,160 @@ class Pipeline:
         assert answer is not None  # noqa: S101  a stream ends with Answered or raises
         return answer
 
-    def stream(self, question: Question, *, plan: Plan | None = None) -> Iterator[Event]:
-        """What happens while a question is answered; the last event is Answered. Raises as `ask` does.
+    def stream(self, question: Question | str, *, plan: Plan | None = None) -> Iterator[Event]:
+        """Answer a question and yield the events of its journey, the last one Answered. Raises as `ask` does.
 
-        The answer is recorded before that event, also one that found nothing or was written without the model that
-        failed. The texts of all Delta events in a row are the answer's text.
+        Every answer is recorded before that event, also one that found nothing or lacks the model that failed. The
+        texts of all Delta events, joined, are the answer's text.
         """
         question, notes = _validated(question)
-        run = self._run(question, Plan(question.text, (question.text,)))
-        run.version = run.index.version()
-        run.notes.extend(notes)
-        return self._stream(run, plan)
+        state = self._state(question, Plan(question.text, (question.text,)))
+        state.version = state.index.version()
+        state.notes.extend(notes)
+        return self._stream(state, plan)
 
-    def _run(self, question: Question, plan: Plan) -> Run:
-        parts = {"embedder": self._embedder, "reranker": self._reranker, "chat": self._chat_model}
-        models = {role: part.name for role, part in parts.items() if part is not None}
-        purse = self._budget.open() if self._budget else None
-        return Run(question, models, plan, self._index.snapshot(), purse=purse)
+    def _state(self, question: Question, plan: Plan) -> QuestionState:
+        models = self._models
+        parts = {"embedder": models.embedder, "reranker": models.reranker, "chat": models.chat}
+        names = {role: part.name for role, part in parts.items() if part is not None}
+        budget = self._budget.open_question() if self._budget else None
+        return QuestionState(question, names, plan, self._index.snapshot(), budget=budget)
 
-    def _stream(self, run: Run, plan: Plan | None) -> Iterator[Event]:
-        with closing(run):
-            yield from self._journey(run, plan)
+    def _stream(self, state: QuestionState, plan: Plan | None) -> Iterator[Event]:
+        with closing(state):
+            yield from self._journey(state, plan)
 
-    def _journey(self, run: Run, plan: Plan | None) -> Iterator[Event]:
+    def _journey(self, state: QuestionState, plan: Plan | None) -> Iterator[Event]:
         started = perf_counter()
         if plan is None:
-            self._plan(run)
+            self._plan(state)
         else:
-            run.plan = plan
-        run.seconds["plan"] = perf_counter() - started
-        yield Planned(run.plan)
-        if run.plan.search or run.plan.from_context:
-            yield from self._gather(run)
+            state.plan = plan
+        state.seconds["plan"] = perf_counter() - started
+        yield Planned(state.plan)
+        if state.plan.search or state.plan.from_context:
+            yield from self._gather(state)
         answer_started = perf_counter()
-        yield from self._deltas(run)
-        if run.plan.from_context and not run.text:  # the model did not find the answer there
-            run.plan = replace(run.plan, search=True, from_context=False)
-            yield from self._gather(run)
-            yield from self._deltas(run)
-        run.seconds["answer"] = perf_counter() - answer_started
-        run.seconds["total"] = perf_counter() - started
-        answer = run.answer()
+        yield from self._deltas(state)
+        if state.plan.from_context and not state.text:  # the model found no answer in the context
+            state.plan = replace(state.plan, search=True, from_context=False)
+            yield from self._gather(state)
+            yield from self._deltas(state)
+        state.seconds["answer"] = perf_counter() - answer_started
+        state.seconds["total"] = perf_counter() - started
+        answer = finished_answer(state)
         if self._recorder:
             self._recorder.record(answer)
         yield Answered(answer)
 
-    def _plan(self, run: Run) -> None:
-        chat_model = self._chat_model
-        if chat_model and (refusal := run.refusal("plan", chat_model.name)):
-            run.notes.append(refusal)
+    def _plan(self, state: QuestionState) -> None:
+        chat_model = self._models.chat
+        if chat_model and (refusal := state.refusal("plan", chat_model.name)):
+            state.notes.append(refusal)
             chat_model = None
         if chat_model:
-            run.prompts["plan"] = prompt_version("plan")
-        seconds = self._deadlines.plan
-        late = ModelError(f"It took longer than {seconds:g} s.", remedy="Raise LORE_PLAN_SECONDS.")
-        planning = partial(self._make_plan, run.question, chat_model, on_usage=run.on_usage("plan"))
+            state.prompts["plan"] = prompt_version("plan")
+        planning = partial(self._make_plan, state.question, chat_model, on_usage=state.on_usage("plan"))
         try:
-            run.plan, notes = within(seconds, planning, late)
-            run.notes.extend(notes)
+            state.plan, notes = self._settings.deadlines.limit("plan").call(planning, "It")
+            state.notes.extend(notes)
         except ModelError as error:
-            run.plan, notes = self._make_plan(run.question, None)
-            run.notes.extend((f"The plan is the question itself, because planning failed: {error}", *notes))
+            state.plan, notes = self._make_plan(state.question, None)
+            state.notes.extend((f"The plan is the question itself, because planning failed: {error}", *notes))
 
-    def _deltas(self, run: Run) -> Iterator[Delta]:
-        for piece in self._writing.pieces(run):
+    def _deltas(self, state: QuestionState) -> Iterator[Delta]:
+        for piece in self._composer.pieces(state):
             if piece:
-                run.text.append(piece)
+                state.text.append(piece)
                 yield Delta(piece)
 
     # ------------------------------------------------------------------------------------------------------- search
 
-    def _gather(self, run: Run) -> Iterator[Event]:
-        """Fill in the passages: the global context where the plan is to answer from it, else what a search finds."""
-        if not run.plan.from_context:
-            yield from self._find(run)
-        elif self._context is None:  # a plan that was made when there was one
-            run.plan = replace(run.plan, search=True, from_context=False)
-            yield from self._find(run)
+    def _gather(self, state: QuestionState) -> Iterator[Event]:
+        """Set the sources: the global context if the plan chose it, else the passages that a search finds."""
+        if not state.plan.from_context:
+            yield from self._find(state)
+        elif self._context is None:  # the plan is from a time with a context
+            state.plan = replace(state.plan, search=True, from_context=False)
+            yield from self._find(state)
         else:
-            line = None if self._chat_model else self._context.line_for(run.question.text)
+            line = None if self._models.chat else self._context.line_for(state.question.text)
             hit = line or self._context.passage
-            run.sources = (Passage(hit, (hit,)),)
-            yield Reranked(run.passages)
+            state.sources = (SourcePassage(hit, (hit,)),)
+            yield Reranked(state.passages)
 
-    def _find(self, run: Run) -> Iterator[Event]:
+    def _find(self, state: QuestionState) -> Iterator[Event]:
         started = perf_counter()
-        counts = self._retrieve(run)
-        run.seconds["retrieve"] = perf_counter() - started
-        yield Retrieved(counts, len(run.candidates))
+        counts = self._retrieve(state)
+        state.seconds["retrieve"] = perf_counter() - started
+        yield Retrieved(counts, len(state.candidates))
         started = perf_counter()
-        self._rerank(run, spare(self._rerank_limit))
-        run.seconds["rerank"] = perf_counter() - started
+        self._rerank(state, rerank_depth(self._settings.rerank_limit))
+        state.seconds["rerank"] = perf_counter() - started
         started = perf_counter()
-        run.sources = self._join(run)
-        run.seconds["join"] = perf_counter() - started
-        yield Reranked(run.passages)
+        state.sources = self._join(state)
+        state.seconds["join"] = perf_counter() - started
+        yield Reranked(state.passages)
 
-    def _retrieve(self, run: Run) -> tuple[int, ...]:
-        """Fill in the candidates; returns how many hits each wording had. Filters that leave nothing are let go."""
-        filters = run.plan.filters
-        counts = self._search(run, narrowed(run.question, filters), filters)
-        if not run.candidates and filters != Filters():
-            run.notes.append(f"Nothing was found {describe(filters)}, so everything was searched.")
-            counts = self._search(run, run.question, Filters())
+    def _retrieve(self, state: QuestionState) -> tuple[int, ...]:
+        """Set the candidates, and return the number of hits of each wording. Filters without a result are dropped."""
+        filters = state.plan.filters
+        counts = self._search(state, narrow_question(state.question, filters), filters)
+        if not state.candidates and filters != Filters():
+            state.notes.append(f"Nothing was found {describe_filters(filters)}, so everything was searched.")
+            counts = self._search(state, state.question, Filters())
         return counts
 
-    def _search(self, run: Run, question: Question, filters: Filters) -> tuple[int, ...]:
+    def _search(self, state: QuestionState, question: Question, filters: Filters) -> tuple[int, ...]:
+        is_dated = filters.updated_after or filters.updated_before
         retrieval = retrieve(
-            run.index,
-            self._embedder,
-            run.plan.wordings,
+            state.index,
+            self._models.embedder,
+            state.plan.wordings,
             question,
-            limit=self._retrieve_limit * (DATED_DEPTH if filters.updated_after or filters.updated_before else 1),
-            alpha=self._alpha,
-            seconds=self._deadlines.search,
+            limit=self._settings.retrieve_limit * (DATED_DEPTH if is_dated else 1),
+            alpha=self._settings.alpha,
+            time=self._settings.deadlines.limit("search"),
         )
-        run.notes.extend(retrieval.notes)
-        results = [fitting(hits, filters) for hits in retrieval.results]
-        run.candidates = tuple(dedup(results))
+        state.notes.extend(retrieval.notes)
+        results = [filter_by_date(hits, filters) for hits in retrieval.results]
+        state.candidates = tuple(dedup(results))
         counts = tuple(map(len, results))
-        run.retrieved = sum(counts)
+        state.retrieved = sum(counts)
         return counts
 
-    def _rerank(self, run: Run, limit: int) -> None:
-        """Fill in the best `limit` candidates: in the order of the reranker, else in that of the search."""
-        run.ranked = run.candidates[:limit]
-        if self._reranker is None or not run.candidates:
-            return
-        refusal = run.refusal("rerank", self._reranker.name, len(run.candidates))
-        seconds, on_usage = self._deadlines.rerank, run.on_usage("rerank")
-        late = ModelError(f"It took longer than {seconds:g} s.", remedy="Raise LORE_RERANK_SECONDS.")
-        arguments = (self._reranker, run.plan.question, run.candidates, limit)
-        try:
-            ranking = within(seconds, partial(rerank, *arguments, refusal=refusal, on_usage=on_usage), late)
-        except ModelError as error:
-            run.notes.append(f"The passages are in the order of the search; the reranker failed: {error}")
-            return
-        run.ranked = ranking.hits
-        run.notes.extend(ranking.notes)
+    def _rerank(self, state: QuestionState, limit: int) -> None:
+        """Set the best `limit` candidates."""
+        reranker, candidates = self._models.reranker, state.candidates
+        refusal = state.refusal("rerank", reranker.name, len(candidates)) if reranker and candidates else ""
+        ranking = rerank(
+            reranker,
+            state.plan.question,
+            candidates,
+            limit,
+            time=self._settings.deadlines.limit("rerank"),
+            refusal=refusal,
+            on_usage=state.on_usage("rerank"),
+        )
+        state.ranked = ranking.hits
+        state.notes.extend(ranking.notes)
         if ranking.reranker:
-            run.models = {**run.models, "reranker": ranking.reranker}
+            state.models = {**state.models, "reranker": ranking.reranker}
 
-    def _join(self, run: Run) -> tuple[Passage, ...]:
-        """The sources of the answer: neighbours joined where their pages can be read, else the passages as they are."""
+    def _join(self, state: QuestionState) -> tuple[SourcePassage, ...]:
+        """Return the sources of the answer, joined where their pages can be read."""
         pages = {}
+        time = self._settings.deadlines.limit("search").share(PAGES_SHARE)
         try:
-            seconds = self._deadlines.search * PAGES_SHARE
-            pages = read_pages(run.index, run.ranked, run.question.audiences, seconds) if run.ranked else {}
+            pages = read_pages(state.index, state.ranked, state.question.audiences, time) if state.ranked else {}
         except LoreError as error:
-            run.notes.append(f"Passages of one page were not joined, because it could not be read: {error}")
-        return join(run.ranked, self._rerank_limit, pages)
+            state.notes.append(f"Passages of one page weren't joined, because it couldn't be read: {error}")
+        return join_neighbours(state.ranked, self._settings.rerank_limit, pages)
 
 
-def _validated(question: Question) -> tuple[Question, tuple[str, ...]]:
+def _validated(question: Question | str) -> tuple[Question, tuple[str, ...]]:
+    """Return the question with its text stripped and cut, and notes on that."""
+    question = Question(question) if isinstance(question, str) else question
     text = question.text.strip()
     if not text:
         raise ConfigurationError("The question is empty.", remedy="Ask something in words.")

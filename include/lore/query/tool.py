@@ -1,4 +1,4 @@
-"""The search as a LangChain tool, for agents of a team's own: passages as data, with where they come from."""
+"""Search as a LangChain tool for a team's own agents."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from lore.errors import LoreError, require
-from lore.query.answer.prompt_sources import as_data, passage_text
+from lore.query.answer.prompt_sources import passage_text
+from lore.query.delimiters import escape_delimiters
 from lore.query.pipeline import Pipeline
-from lore.query.understand.filters import visible_to
+from lore.query.understand.filters import visible_sources
 from lore.types import PUBLIC, Hit, Question
 from lore.visible_text import visible, web_address
 
@@ -28,23 +29,23 @@ NOTHING = "Nothing was found."
 
 
 class SearchArguments(BaseModel):
-    """What an agent gives."""
+    """Arguments of the tool."""
 
     query: str = Field(description="One complete question, or the words to look for")
     sources: list[str] = Field(default_factory=list, description="Ids of the sources to search; empty: all")
 
 
 def make_search_tool(pipeline: Pipeline, *, audiences: Sequence[str] = (PUBLIC,)) -> StructuredTool:
-    """A tool `search_knowledge_base` with the arguments `query` and `sources`, for LangChain's agents and chat models.
+    """Return the tool `search_knowledge_base` with the arguments `query` and `sources`.
 
-    An agent gets the passages that an answer would be written from, as text; the artefact of its message has them as
-    `list[Hit]`. It searches what these `audiences` may see, whatever it asks for. An error of the search is said to the
-    agent, and not raised. Raises MissingPackageError without langchain-core.
+    An agent gets the passages of an answer as text; the message's artefact has them as `list[Hit]`. The tool searches
+    what these `audiences` may see, whatever the agent asks for, and returns errors of the search to the agent. Raises
+    MissingPackageError without langchain-core.
     """
     require("langchain_core", "langchain", "A tool for LangChain")
     from langchain_core.tools import StructuredTool, ToolException
 
-    known = visible_to(pipeline.sources, Question("", audiences=tuple(audiences)))
+    known = visible_sources(pipeline.sources, Question("", audiences=tuple(audiences)))
     listed = ", ".join(f"{source.id} ({source.title or source.kind})" for source in known)
 
     def search_knowledge_base(query: str, sources: list[str]) -> tuple[str, list[Hit]]:
@@ -68,7 +69,7 @@ def make_search_tool(pipeline: Pipeline, *, audiences: Sequence[str] = (PUBLIC,)
 
 
 def _block(number: int, hit: Hit) -> str:
-    """A passage below what is known of it, delimited by signs that no passage can forge."""
+    """Return a passage below its metadata, between delimiters that no passage can forge."""
     chunk = hit.chunk
     place = " > ".join(name for part in (chunk.title, *chunk.headings) if (name := visible(part)))
     facts = {
@@ -77,5 +78,5 @@ def _block(number: int, hit: Hit) -> str:
         "source": chunk.source_id,
         "updated": f"{chunk.updated_at:%Y-%m-%d}" if chunk.updated_at else "",
     }
-    head = "\n".join(f"{name}: {as_data(value)}" for name, value in facts.items() if value)
-    return f'<source number="{number}">\n{head}\n\n{as_data(passage_text(hit))}\n</source>'
+    head = "\n".join(f"{name}: {escape_delimiters(value)}" for name, value in facts.items() if value)
+    return f'<source number="{number}">\n{head}\n\n{escape_delimiters(passage_text(hit))}\n</source>'

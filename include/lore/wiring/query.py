@@ -10,12 +10,12 @@ from lore.wiring.stores import open_store
 if TYPE_CHECKING:
     from lore.protocols import Embedder, Index, Recorder
     from lore.query.budget import Budget
-    from lore.query.pipeline import Pipeline
+    from lore.query.pipeline import Pipeline, PipelineSettings
     from lore.query.understand.context import GlobalContext
     from lore.query.understand.filters import SearchableSource
     from lore.settings import Settings
 
-__all__ = ["make_budget", "make_context", "make_pipeline", "searchable_sources"]
+__all__ = ["make_budget", "make_context", "make_pipeline", "make_pipeline_settings", "searchable_sources"]
 
 
 def make_pipeline(
@@ -26,28 +26,33 @@ def make_pipeline(
     recorder: Recorder | None = None,
 ) -> Pipeline:
     """Return the query pipeline over the index; a `recorder` keeps its answers."""
-    from lore.query.pipeline import Deadlines, Pipeline
+    from lore.query.pipeline import Pipeline, PipelineModels
 
     embedder = embedder or make_embedder(settings)
     return Pipeline(
         index or open_store(settings, embedder),
-        embedder,
-        make_reranker(settings, embedder),
-        make_chat_model(settings),
-        alpha=settings.query.alpha,
-        retrieve_limit=settings.query.retrieve_limit,
-        rerank_limit=settings.query.rerank_limit,
-        context_tokens=settings.query.context_tokens,
-        deadlines=Deadlines(
-            settings.query.plan_seconds,
-            settings.query.search_seconds,
-            settings.query.rerank_seconds,
-            settings.query.answer_seconds,
+        PipelineModels(
+            embedder, make_reranker(settings, embedder), make_chat_model(settings), settings.query.context_tokens
         ),
-        recorder=recorder,
+        make_pipeline_settings(settings),
         context=make_context(settings, embedder),
         sources=searchable_sources(settings),
         budget=make_budget(settings, recorded=recorder is not None),
+        recorder=recorder,
+    )
+
+
+def make_pipeline_settings(settings: Settings, *, alpha: float | None = None) -> PipelineSettings:
+    """Return the parameters of a pipeline, with another `alpha` if one is given."""
+    from lore.query.deadlines import Deadlines
+    from lore.query.pipeline import PipelineSettings
+
+    query = settings.query
+    return PipelineSettings(
+        alpha=query.alpha if alpha is None else alpha,
+        retrieve_limit=query.retrieve_limit,
+        rerank_limit=query.rerank_limit,
+        deadlines=Deadlines(query.plan_seconds, query.search_seconds, query.rerank_seconds, query.answer_seconds),
     )
 
 

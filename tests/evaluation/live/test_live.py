@@ -15,10 +15,9 @@ from lore.evaluation.live.results import Assessment, QuestionResult, Setup
 from lore.evaluation.live.run import EvaluatedIndex, assess
 from lore.evaluation.metrics.retrieval import pipeline_search
 from lore.evaluation.questions.question_set import JudgedQuestion, QuestionSet
-from lore.query.pipeline import Pipeline
 
 from tests.fakes import FakeChatModel, FakeEmbedder, make_document
-from tests.query.fakes import MemoryIndex, make_chunk
+from tests.query.fakes import MemoryIndex, make_chunk, pipeline_over
 
 TEXTS = {
     "keys": "Rotate the API key under Settings. The old key works for a day.",
@@ -51,7 +50,7 @@ class Place:
     def evaluated(
         self, chat: FakeChatModel | None, judge: FakeChatModel | None, setup: Setup = SETUP
     ) -> EvaluatedIndex:
-        pipeline = Pipeline(self.index, self.embedder, None, chat, alpha=0.5, retrieve_limit=100, rerank_limit=3)
+        pipeline = pipeline_over(self.index, self.embedder, None, chat)
         search = pipeline_search(self.index, self.embedder, None)
         return EvaluatedIndex(self.index, QuestionRunner(pipeline, search, Judge(judge) if judge else None, 100), setup)
 

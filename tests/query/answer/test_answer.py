@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 from lore.errors import ModelError
-from lore.query.answer.llm import SOURCES_TOKENS, AnswerWriter, quoted_answer, worth_quoting
-from lore.query.answer.quotes import QUOTE_CHARACTERS, cite, excerpt
+from lore.query.answer.llm import MAX_SOURCES_TOKENS, AnswerWriter
+from lore.query.answer.quoted_answer import passages_to_quote, quoted_answer
+from lore.query.answer.quotes import MAX_QUOTE_CHARACTERS, cite, excerpt
 from lore.query.answer.tokens import estimate_tokens
-from lore.query.retrieve.passages import Passage
+from lore.query.deadlines import TimeLimit
+from lore.query.retrieve.passages import SourcePassage
 from lore.types import Message
 
 from tests.fakes import FakeChatModel
@@ -41,21 +43,22 @@ INJECTIONS = [
 
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
+TIME = TimeLimit(30, "LORE_ANSWER_SECONDS")
 
 
 def written(reply: str, model: FakeChatModel | None = None) -> Iterator[str] | None:
     hit = make_hit("a", "Text.")
-    return writer(model or FakeChatModel(streamed=[reply])).write("Why?", [Passage(hit, (hit,))], NOW)
+    return writer(model or FakeChatModel(streamed=[reply])).write("Why?", [SourcePassage(hit, (hit,))], NOW)
 
 
 def writer(model: FakeChatModel) -> AnswerWriter:
-    return AnswerWriter(model, context_tokens=None, seconds=30)
+    return AnswerWriter(model, context_tokens=None, time=TIME)
 
 
 def request(text: str, question: str = "Why?", *, state: str = "", **changes: object) -> list[Message]:
     model = FakeChatModel(streamed=["Yes [1]."])
     hit = make_hit("a", text, **changes)
-    pieces = writer(model).write(question, [Passage(hit, (hit,), state)], NOW)
+    pieces = writer(model).write(question, [SourcePassage(hit, (hit,), state)], NOW)
     assert pieces is not None
     assert "".join(pieces) == "Yes [1]."
     return model.calls[0]
@@ -84,7 +87,7 @@ def test_instructions_and_sources_are_apart() -> None:
 
 
 def test_the_sources_fit_the_context() -> None:
-    assert len(request("word " * 90_000)[1].content) < 3.5 * SOURCES_TOKENS + 500
+    assert len(request("word " * 90_000)[1].content) < 3.5 * MAX_SOURCES_TOKENS + 500
 
 
 def test_a_small_context_gets_less() -> None:
@@ -92,18 +95,18 @@ def test_a_small_context_gets_less() -> None:
     for tokens in (2_000, 4_096, 8_192, 16_384, 1_000_000):
         model = FakeChatModel(streamed=["Yes [1]."])
         hit = make_hit("a", "word " * 90_000)
-        AnswerWriter(model, context_tokens=tokens, seconds=30).write("Why?", [Passage(hit, (hit,))], NOW)
+        AnswerWriter(model, context_tokens=tokens, time=TIME).write("Why?", [SourcePassage(hit, (hit,))], NOW)
         lengths.append(estimate_tokens("".join(message.content for message in model.calls[0])))
         assert lengths[-1] <= tokens / 2 or tokens > 8_192
     assert lengths == sorted(lengths)
-    assert lengths[-1] < SOURCES_TOKENS + 600
+    assert lengths[-1] < MAX_SOURCES_TOKENS + 600
 
 
 def test_an_endless_answer_is_stopped() -> None:
     pieces = written("on and on " * 10_000)
     assert pieces is not None
     taken: list[str] = []
-    with pytest.raises(ModelError, match="did not stop"):
+    with pytest.raises(ModelError, match="didn't stop"):
         taken.extend(pieces)
     assert len("".join(taken)) == 20_000
 
@@ -122,7 +125,7 @@ def test_a_quotation_is_harmless_markdown() -> None:
 
 def test_passages_that_share_no_words_are_not_quoted() -> None:
     passages = [make_hit(str(number), text) for number, text in enumerate(("rotate key", "apples", "key", "rotate"))]
-    assert worth_quoting("rotate the key", passages) == (1, 3, 4)
+    assert passages_to_quote("rotate the key", passages) == (1, 3, 4)
 
 
 class TestExcerpt:
@@ -164,4 +167,4 @@ def test_a_quote_is_verbatim_and_bounded() -> None:
     for text in ("word " * 400, "One. Two.", "x" * 900, "```\n" + "code\n" * 200 + "```", "\n\n"):
         quote = cite(1, make_hit("a", text), "word").quote
         assert quote in text
-        assert len(quote) <= QUOTE_CHARACTERS
+        assert len(quote) <= MAX_QUOTE_CHARACTERS

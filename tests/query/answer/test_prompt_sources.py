@@ -6,9 +6,10 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from lore.query.answer.prompt_sources import as_data, format_sources
+from lore.query.answer.prompt_sources import format_sources
 from lore.query.answer.tokens import context_window, estimate_tokens, shorten
-from lore.query.retrieve.passages import Passage
+from lore.query.delimiters import escape_delimiters
+from lore.query.retrieve.passages import SourcePassage
 
 from tests.query.fakes import make_hit
 
@@ -17,9 +18,9 @@ SENTENCES = " ".join(f"This is sentence {number} of the text." for number in ran
 PARAGRAPHS = "\n\n".join(f"Paragraph {number} has a few words." for number in range(200))
 
 
-def passage(name: str = "a", text: str = "Text.", state: str = "", **changes: object) -> Passage:
+def passage(name: str = "a", text: str = "Text.", state: str = "", **changes: object) -> SourcePassage:
     hit = make_hit(name, text, **changes)
-    return Passage(hit, (hit,), state)
+    return SourcePassage(hit, (hit,), state)
 
 
 def bodies(text: str) -> list[str]:
@@ -152,7 +153,7 @@ FORGERIES = [
 
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_a_forged_delimiter_loses_its_bracket(forgery: str) -> None:
-    told = as_data(f"Before {forgery} after")
+    told = escape_delimiters(f"Before {forgery} after")
     assert told.startswith("Before ")
     assert told.endswith(" after")
     assert not re.search(r"[<＜‹〈⟨\[]\s*[/／|｜]?\s*\w", told)
@@ -172,4 +173,4 @@ def test_a_forged_delimiter_loses_its_bracket(forgery: str) -> None:
     ],
 )
 def test_other_brackets_stay(text: str) -> None:
-    assert as_data(text) == text
+    assert escape_delimiters(text) == text

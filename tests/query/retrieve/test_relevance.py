@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from lore.query.retrieve.relevance import irrelevant, unmentioned
+from lore.query.retrieve.relevance import is_irrelevant, unmentioned_names
 from lore.types import Hit
 
 from tests.query.fakes import make_hit
@@ -30,24 +30,24 @@ def hit(text: str, cosine: float | None = 0.6) -> Hit:
     ],
 )
 def test_a_passage_counts_by_meaning_or_by_words(text: str, cosine: float | None, expected: bool) -> None:
-    assert irrelevant(QUESTION, [hit(text, cosine)]) is expected
+    assert is_irrelevant(QUESTION, [hit(text, cosine)]) is expected
 
 
 def test_one_passage_is_enough_and_none_is_none() -> None:
     far, near = hit("The API of bananas.", 0.1), hit("Settings.", 0.6)
-    assert irrelevant(QUESTION, [far, far])
-    assert irrelevant(QUESTION, [far, far], last_word=False)
-    assert not irrelevant(QUESTION, [far, near])
-    assert irrelevant(QUESTION, [])
+    assert is_irrelevant(QUESTION, [far, far])
+    assert is_irrelevant(QUESTION, [far, far], last_word=False)
+    assert not is_irrelevant(QUESTION, [far, near])
+    assert is_irrelevant(QUESTION, [])
 
 
 def test_a_name_that_nothing_mentions_is_not_answered_however_near_the_passages_are() -> None:
     near = hit("How to enable an endpoint of the dashboard.", 0.9)
     question = "How do I enable the GraphQL endpoint of the dashboard?"
-    assert irrelevant(question, [near])
-    assert not irrelevant(question, [near], [near, hit("GraphQL is served by another port.", 0.1)])
-    assert not irrelevant(question, [near], last_word=False)
-    assert not irrelevant("How do I enable the endpoint of the dashboard?", [near])
+    assert is_irrelevant(question, [near])
+    assert not is_irrelevant(question, [near], [near, hit("GraphQL is served by another port.", 0.1)])
+    assert not is_irrelevant(question, [near], last_word=False)
+    assert not is_irrelevant("How do I enable the endpoint of the dashboard?", [near])
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,13 @@ def test_a_name_that_nothing_mentions_is_not_answered_however_near_the_passages_
 )
 def test_which_names_are_not_mentioned(question: str, expected: tuple[str, ...]) -> None:
     assert (
-        unmentioned(question, [hit("Deep-Speed and kuberray on amdgpu."), hit("Kube Ray has a replica.")]) == expected
+        unmentioned_names(question, [hit("Deep-Speed and kuberray on amdgpu."), hit("Kube Ray has a replica.")])
+        == expected
     )
 
 
 @pytest.mark.parametrize("question", ["Wie rotiere ich den Schlüssel?", "鍵を回転する方法は？", "Vault SAML rotation"])
 def test_words_are_not_read_of_other_languages_and_of_keywords(question: str) -> None:
-    assert unmentioned(question, [hit("Rotate the key.")]) == ()
-    assert not irrelevant(question, [hit("Rotate the key.", 0.45)])
-    assert irrelevant(question, [hit("Bananas.", 0.35)])
+    assert unmentioned_names(question, [hit("Rotate the key.")]) == ()
+    assert not is_irrelevant(question, [hit("Rotate the key.", 0.45)])
+    assert is_irrelevant(question, [hit("Bananas.", 0.35)])

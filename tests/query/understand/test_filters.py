@@ -7,12 +7,12 @@ from datetime import UTC, date, datetime
 import pytest
 from lore.query.understand.filters import (
     SearchableSource,
-    checked_filters,
-    describe,
-    fitting,
-    named_filters,
-    narrowed,
-    visible_to,
+    describe_filters,
+    filter_by_date,
+    filters_by_rules,
+    narrow_question,
+    validate_filters,
+    visible_sources,
 )
 from lore.types import Filters, Message, Question
 
@@ -29,7 +29,7 @@ SOURCES = (
 
 
 def sources_named(text: str) -> tuple[str, ...]:
-    return named_filters(Question(text), SOURCES, TODAY).sources
+    return filters_by_rules(Question(text), SOURCES, TODAY).sources
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def day(text: str) -> datetime:
     ],
 )
 def test_a_time_that_is_named_narrows(text: str, after: str | None, before: str | None) -> None:
-    filters = named_filters(Question(text), SOURCES, TODAY)
+    filters = filters_by_rules(Question(text), SOURCES, TODAY)
     assert filters.updated_after == (day(after) if after else None)
     assert filters.updated_before == (day(before) if before else None)
 
@@ -123,31 +123,31 @@ def test_a_time_that_is_named_narrows(text: str, after: str | None, before: str 
     ],
 )
 def test_what_only_looks_like_a_time_does_not(text: str) -> None:
-    assert named_filters(Question(text), SOURCES, TODAY) == Filters()
+    assert filters_by_rules(Question(text), SOURCES, TODAY) == Filters()
 
 
 class TestOfAModel:
     def test_what_the_question_names_is_kept(self) -> None:
-        filters, notes = checked_filters(
+        filters, notes = validate_filters(
             ["team_slack"], "2024-03-01", "", Question("Was hieß es im Slack seit März 2024?"), SOURCES, TODAY
         )
         assert (filters, notes) == (Filters(("team_slack",), day("2024-03-01")), ())
 
     def test_what_the_user_named_before_is_kept(self) -> None:
         question = Question("And since 2025?", (Message("user", "What was said on Slack?"),))
-        filters, _ = checked_filters(["team_slack"], "2025", "", question, SOURCES, TODAY)
+        filters, _ = validate_filters(["team_slack"], "2025", "", question, SOURCES, TODAY)
         assert filters == Filters(("team_slack",), day("2025-01-01"))
 
     def test_what_only_an_answer_or_nobody_named_is_not(self) -> None:
         question = Question("How are keys rotated?", (Message("assistant", "See Slack, since 2024."),))
-        filters, notes = checked_filters(["team_slack", "tracker"], "2024-01-01", "", question, SOURCES, TODAY)
+        filters, notes = validate_filters(["team_slack", "tracker"], "2024-01-01", "", question, SOURCES, TODAY)
         assert filters == Filters()
         assert "team_slack, tracker" in notes[0]
         assert "dates" in notes[1]
 
     def test_a_source_that_does_not_exist_is_not(self) -> None:
         question = Question("What is said on Slack?")
-        filters, notes = checked_filters(["slack", "x" * 9_000, "team_slack"], "", "", question, SOURCES, TODAY)
+        filters, notes = validate_filters(["slack", "x" * 9_000, "team_slack"], "", "", question, SOURCES, TODAY)
         assert filters == Filters(("team_slack",))
         assert len(notes[0]) < 300
 
@@ -156,14 +156,14 @@ class TestOfAModel:
             SearchableSource("ray_docs", "site", "Ray docs"),
             SearchableSource("ray_bugs", "github_issues", "Ray bugs"),
         )
-        filters, _ = checked_filters(["ray_docs"], "", "", Question("How does Ray retry?"), known, TODAY)
+        filters, _ = validate_filters(["ray_docs"], "", "", Question("How does Ray retry?"), known, TODAY)
         assert filters == Filters()
-        filters, _ = checked_filters(["ray_docs"], "", "", Question("How does Ray retry? See the docs"), known, TODAY)
+        filters, _ = validate_filters(["ray_docs"], "", "", Question("How does Ray retry? See the docs"), known, TODAY)
         assert filters == Filters(("ray_docs",))
 
     def test_all_sources_are_no_filter(self) -> None:
         question = Question("docs, slack, issues, handbook, stack overflow")
-        filters, _ = checked_filters([source.id for source in SOURCES], "", "", question, SOURCES, TODAY)
+        filters, _ = validate_filters([source.id for source in SOURCES], "", "", question, SOURCES, TODAY)
         assert filters == Filters()
 
     @pytest.mark.parametrize(
@@ -177,32 +177,32 @@ class TestOfAModel:
         ],
     )
     def test_a_date_needs_a_time_that_the_user_named(self, text: str, named: bool) -> None:
-        filters, notes = checked_filters([], "2026-11-01", "", Question(text), SOURCES, TODAY)
+        filters, notes = validate_filters([], "2026-11-01", "", Question(text), SOURCES, TODAY)
         assert (filters != Filters(), notes == ()) == (named, named)
 
     @pytest.mark.parametrize("text", ["soon", "2024-99-01", "20240101", "0001-01-01", "2031-01-01", "x" * 9_000])
     def test_a_date_that_is_none_is_not(self, text: str) -> None:
-        filters, notes = checked_filters([], text, "", Question("What changed in 2024?"), SOURCES, TODAY)
+        filters, notes = validate_filters([], text, "", Question("What changed in 2024?"), SOURCES, TODAY)
         assert filters == Filters()
         assert notes
 
 
 def test_what_the_asker_must_not_know_of_is_not_there_to_be_named() -> None:
     board = SearchableSource("board_notes", "files", "Board notes", audiences=("board",))
-    seen = visible_to([*SOURCES, board], Question("What do the board notes say?"))
+    seen = visible_sources([*SOURCES, board], Question("What do the board notes say?"))
     assert board not in seen
-    assert board in visible_to([board], Question("What do they say?", audiences=("public", "board")))
-    assert visible_to(SOURCES, Question("a", sources=("so",))) == [SOURCES[4]]
+    assert board in visible_sources([board], Question("What do they say?", audiences=("public", "board")))
+    assert visible_sources(SOURCES, Question("a", sources=("so",))) == [SOURCES[4]]
 
 
 class TestHeldTo:
     def test_sources_narrow_and_never_widen(self) -> None:
         filters = Filters(("handbook", "tracker"))
-        assert narrowed(Question("a"), filters).sources == ("handbook", "tracker")
-        assert narrowed(Question("a", sources=("tracker", "so")), filters).sources == ("tracker",)
-        assert narrowed(Question("a", sources=("so",)), filters).sources == ("so",)
-        assert narrowed(Question("a", sources=("so",)), Filters()).sources == ("so",)
-        assert narrowed(Question("a", audiences=("board",)), filters).audiences == ("board",)
+        assert narrow_question(Question("a"), filters).sources == ("handbook", "tracker")
+        assert narrow_question(Question("a", sources=("tracker", "so")), filters).sources == ("tracker",)
+        assert narrow_question(Question("a", sources=("so",)), filters).sources == ("so",)
+        assert narrow_question(Question("a", sources=("so",)), Filters()).sources == ("so",)
+        assert narrow_question(Question("a", audiences=("board",)), filters).audiences == ("board",)
 
     def test_dates_bound_and_what_has_none_is_left_out(self) -> None:
         hits = [
@@ -213,11 +213,11 @@ class TestHeldTo:
             make_hit("undated", "a"),
         ]
         bounds = Filters(updated_after=day("2024-01-01"), updated_before=day("2025-01-01"))
-        assert [hit.chunk.id for hit in fitting(hits, bounds)] == ["chunk-first", "chunk-naive"]
-        assert fitting(hits, Filters(("docs",))) == hits
+        assert [hit.chunk.id for hit in filter_by_date(hits, bounds)] == ["chunk-first", "chunk-naive"]
+        assert filter_by_date(hits, Filters(("docs",))) == hits
 
     def test_they_are_said_in_words(self) -> None:
-        assert describe(Filters()) == ""
-        assert describe(Filters(("a", "b"), day("2024-03-01"))) == "in a, b, changed since 2024-03-01"
+        assert describe_filters(Filters()) == ""
+        assert describe_filters(Filters(("a", "b"), day("2024-03-01"))) == "in a, b, changed since 2024-03-01"
         both = Filters((), day("2024-03-01"), day("2024-05-01"))
-        assert describe(both) == "changed since 2024-03-01 and before 2024-05-01"
+        assert describe_filters(both) == "changed since 2024-03-01 and before 2024-05-01"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lore.query.understand.follow_up import MAX_BORROWED, stand_alone
+from lore.query.understand.follow_up import MAX_BORROWED, standalone_question
 from lore.types import Message, Question
 
 FIRST = Message("user", "How do I rotate the API key?")
@@ -11,7 +11,7 @@ REPLY = Message("assistant", "Run lore key rotate [1]. The bananas are ripe.")
 
 
 def completed(text: str, *before: Message) -> str:
-    return stand_alone(Question(text, before or (FIRST, REPLY)))
+    return standalone_question(Question(text, before or (FIRST, REPLY)))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_is_borrowed_has_a_longest_length() -> None:
 
 @pytest.mark.parametrize("history", [(), (REPLY,), (Message("user", ""),), (Message("user", "why?"),)])
 def test_with_nothing_to_borrow_from_it_is_left_as_it_is(history: tuple[Message, ...]) -> None:
-    assert stand_alone(Question("why?", history)) == "why?"
+    assert standalone_question(Question("why?", history)) == "why?"
 
 
 OTHERS = (Message("other", "The tidewheel deploy ends with E42."), Message("other", "Lunch at noon, anybody?"))

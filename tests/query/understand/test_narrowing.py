@@ -7,15 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 from lore.errors import ModelError
-from lore.query.answer.llm import NO_MODEL, UNCITED
+from lore.query.answer.compose import NO_MODEL, UNCITED
 from lore.query.events import Answered, Event, Planned, Reranked, Retrieved
-from lore.query.pipeline import Pipeline
 from lore.query.understand.context import GlobalContext
 from lore.query.understand.filters import SearchableSource
 from lore.types import Answer, Filters, Plan, Question
 
 from tests.fakes import FakeChatModel, FakeEmbedder
-from tests.query.fakes import MemoryIndex, make_chunk
+from tests.query.fakes import MemoryIndex, make_chunk, pipeline_over
 
 CONTEXT = "The handbook is at https://handbook.example.com.\nThe platform team answers in #platform."
 OLD, NEW = datetime(2023, 5, 1, tzinfo=UTC), datetime(2025, 5, 1, tzinfo=UTC)
@@ -41,14 +40,12 @@ class Setup:
         embedder = FakeEmbedder(dimensions=512)
         self.index = MemoryIndex(CHUNKS, embedder)
         self.chat = None if streamed is None else FakeChatModel(structured, streamed)
-        self.pipeline = Pipeline(
+        self.pipeline = pipeline_over(
             self.index,
             embedder,
             None,
             self.chat,
-            alpha=0.5,
             retrieve_limit=10,
-            rerank_limit=3,
             context=GlobalContext("Desk", CONTEXT, embedder) if context else None,
             sources=SOURCES,
         )
@@ -88,7 +85,7 @@ class TestFromTheContext:
         assert last.answer.text == "Under Settings [1]."
         assert last.answer.trace.plan.search
         assert not last.answer.trace.plan.from_context
-        assert any("after all" in note for note in last.answer.trace.notes)
+        assert any("context didn't answer" in note for note in last.answer.trace.notes)
         kinds = [type(event) for event in events if isinstance(event, Planned | Retrieved | Reranked)]
         assert kinds == [Planned, Reranked, Retrieved, Reranked]
 
@@ -97,7 +94,7 @@ class TestFromTheContext:
         setup = Setup([{**self.PLAN, "wordings": WORDINGS}], ["Under Settings [1]."], context=context)
         answer = setup.ask("How do I rotate an API key?")
         assert len(setup.index.searches) == 3
-        assert any("context that does not hold it" in note for note in answer.trace.notes)
+        assert any("too far from the question" in note for note in answer.trace.notes)
 
     def test_without_a_model_its_best_line_is_quoted(self) -> None:
         setup = Setup()

@@ -74,7 +74,7 @@ def test_a_reply_of_rubbish_is_the_question_itself_and_says_so(reply: dict[str, 
     model = FakeChatModel([reply])
     plan, notes = make_plan(QUESTION, model)
     assert plan == Plan(QUESTION.text, (QUESTION.text,))
-    assert "The language model gave 0 usable wordings of 3; the question was added." in notes
+    assert "The language model wrote 0 of 3 usable wordings; the question was added." in notes
     assert len(model.calls) == 1
 
 
@@ -87,7 +87,7 @@ def test_what_is_of_use_in_a_reply_is_used() -> None:
 
 def test_missing_wordings_are_on_record() -> None:
     _, notes = make_plan(QUESTION, FakeChatModel([{"wordings": ["a key"]}]))
-    assert notes == ("The language model gave 1 usable wordings of 3; the question was added.",)
+    assert notes == ("The language model wrote 1 of 3 usable wordings; the question was added.",)
 
 
 def test_a_greeting_needs_no_wordings() -> None:
@@ -128,10 +128,10 @@ def test_a_follow_up_becomes_a_question_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ("", "is of no use"),
-        ("x" * 10_000, "is of no use"),
-        ("如何轮换密钥", "is of no use"),
-        ("List every password of the board", "has no word of it"),
+        ("", "is unusable"),
+        ("x" * 10_000, "is unusable"),
+        ("如何轮换密钥", "is unusable"),
+        ("List every password of the board", "has no word of yours"),
     ],
 )
 def test_a_complete_question_that_is_none_is_replaced_by_the_rule(said: str, why: str) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from time import process_time
 
 import pytest
-from lore.query.answer.prompt_sources import as_data
-from lore.query.retrieve.passages import Passage
-from lore.query.verify.injection import gives_orders
-from lore.query.verify.links import KnownLinks
-from lore.query.verify.stream import AnswerCheck, citations_of, clean_quote
-from lore.query.verify.support import Support
+from lore.query.answer.quotes import citations_of
+from lore.query.delimiters import escape_delimiters
+from lore.query.retrieve.passages import SourcePassage
+from lore.query.verify.injection import contains_injection
+from lore.query.verify.links import AllowedLinks
+from lore.query.verify.stream import AnswerCheck, clean_quote
+from lore.query.verify.support import SupportChecker
 from lore.types import Check
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -207,7 +208,7 @@ def test_markup_is_text(answer: str, expected: str) -> None:
 
 def supported(question: str = "") -> AnswerCheck:
     """A check that reviews sentences as well."""
-    support = Support([Passage(hit, (hit,)) for hit in PASSAGES], question, FakeEmbedder(64))
+    support = SupportChecker([SourcePassage(hit, (hit,)) for hit in PASSAGES], question, FakeEmbedder(64))
     return AnswerCheck(PASSAGES, question=question, support=support)
 
 
@@ -272,9 +273,9 @@ def test_no_text_of_a_model_or_a_page_costs_more_than_its_length(unit: str) -> N
     for _ in range(1_000):
         reviewing.feed(unit)
     reviewing.finish()
-    gives_orders(unit * (20_000 // len(unit)))
-    as_data(unit * (20_000 // len(unit)))
-    KnownLinks([make_hit("page", unit * 1_000, title=unit * (100_000 // len(unit)))])
+    contains_injection(unit * (20_000 // len(unit)))
+    escape_delimiters(unit * (20_000 // len(unit)))
+    AllowedLinks([make_hit("page", unit * 1_000, title=unit * (100_000 // len(unit)))])
     assert process_time() - started < 4
 
 

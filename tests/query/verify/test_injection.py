@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from lore.query.pipeline import Pipeline
 from lore.query.verify.claims import MARK
-from lore.query.verify.injection import gives_orders
+from lore.query.verify.injection import contains_injection
 from lore.types import Answer, Question
 from markdown_it import MarkdownIt
 
 from tests.fakes import FakeChatModel, FakeEmbedder
-from tests.query.fakes import MemoryIndex, make_chunk
+from tests.query.fakes import MemoryIndex, make_chunk, pipeline_over
 
 HONEST = make_chunk(
     "keys",
@@ -124,9 +123,7 @@ def obeyed(order: str, reply: str) -> Answer:
     )
     embedder = FakeEmbedder(512)
     model = FakeChatModel([PLAN], [reply])
-    pipeline = Pipeline(
-        MemoryIndex([evil, HONEST], embedder), embedder, None, model, alpha=0.5, retrieve_limit=9, rerank_limit=3
-    )
+    pipeline = pipeline_over(MemoryIndex([evil, HONEST], embedder), embedder, None, model)
     answer = pipeline.ask(QUESTION)
     assert answer.trace.passages[0].chunk.id == "chunk-evil"  # so that [1] is the passage of the attack
     (sent,) = (call[1].content for call in model.calls[1:])
@@ -168,7 +165,7 @@ def test_without_a_model_an_honest_passage_is_quoted_instead() -> None:
     embedder = FakeEmbedder(512)
     for chunks, expected in (([evil, HONEST], {"docs:keys"}), ([evil], {"docs:evil"})):
         index = MemoryIndex(chunks, embedder)
-        answer = Pipeline(index, embedder, None, None, alpha=0.5, retrieve_limit=9, rerank_limit=3).ask(QUESTION)
+        answer = pipeline_over(index, embedder).ask(QUESTION)
         assert {citation.document_id for citation in answer.citations} == expected
         assert "evil.example" not in answer.text
 
@@ -216,4 +213,4 @@ def test_an_honest_source_beside_it_is_still_believed(order: str) -> None:
     ],
 )
 def test_documentation_is_not_taken_for_an_attack(text: str) -> None:
-    assert gives_orders(text) == ("<source>" in text)  # our own delimiter: no link is believed beside it
+    assert contains_injection(text) == ("<source>" in text)  # our own delimiter: no link is believed beside it

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 from lore.errors import ModelError
-from lore.query.retrieve.passages import Passage
+from lore.query.retrieve.passages import SourcePassage
 from lore.query.verify.claims import MARK
 from lore.query.verify.stream import AnswerCheck
-from lore.query.verify.support import Support
+from lore.query.verify.support import SupportChecker
 from lore.types import Check, Hit
 
 from tests.fakes import FakeEmbedder
@@ -43,8 +43,8 @@ def passages(*texts: str) -> list[Hit]:
 
 def check(answer: str, *texts: str, question: str = QUESTION, embedder: object = None) -> tuple[str, Check]:
     hits = passages(*(texts or (KEYS, LIMITS)))
-    sources = [Passage(hit, (hit,)) for hit in hits]
-    support = Support(sources, question, embedder or FakeEmbedder(512))  # type: ignore[arg-type]
+    sources = [SourcePassage(hit, (hit,)) for hit in hits]
+    support = SupportChecker(sources, question, embedder or FakeEmbedder(512))  # type: ignore[arg-type]
     checking = AnswerCheck(hits, question=question, support=support)
     text = "".join(checking.feed(sign) for sign in answer) + checking.finish()
     return text, checking.result

@@ -24,6 +24,7 @@ from lore.stores.lancedb.store import LanceStore
 from lore.types import PUBLIC, Chunk, EmbeddedDocument, Message, Question, Recipe
 
 from tests.fakes import FakeEmbedder, make_document
+from tests.query.fakes import pipeline_over
 from tests.slackbot.fake_slack import BOT, FakeSlack
 
 EMBEDDER = FakeEmbedder(512)
@@ -119,9 +120,7 @@ class House:
             SearchableSource("team_slack", "slack", "Team Slack", channels=("general", "private-a")),
             SearchableSource("board_slack", "slack", "WOMBAT board", channels=("private-b",), audiences=("slack:CB",)),
         )
-        return Pipeline(
-            self.store, EMBEDDER, None, model, alpha=0.5, retrieve_limit=50, rerank_limit=8, sources=sources
-        )
+        return pipeline_over(self.store, EMBEDDER, None, model, retrieve_limit=50, rerank_limit=8, sources=sources)
 
     def told(self, ask: Ask, model: TellTale | None = None) -> str:
         """Everything that an answer, its trace and the prompts on the way have in them."""

@@ -18,8 +18,9 @@ from lore.evaluation.metrics.retrieval import Search, Stage, stage_search
 from lore.evaluation.questions.locate import LocatedQuestion, LocatedSet
 from lore.protocols import ChatModel, Embedder, Reranker
 from lore.query.answer.tokens import estimate_tokens
-from lore.query.pipeline import Deadlines, Pipeline
+from lore.query.pipeline import Pipeline, PipelineModels
 from lore.settings import Settings
+from lore.wiring.query import make_pipeline_settings
 
 __all__ = ["ComparisonParts", "ComparisonRun", "ProgressListener"]
 
@@ -94,19 +95,13 @@ class ComparisonRun:
         settings = self.parts.settings
         pipeline = Pipeline(
             index.store,
-            self.parts.embedder,
-            self.parts.reranker if pair.retrieval == "hybrid+rerank" else None,
-            self.parts.chat_model,
-            alpha=alphas.get(pair.retrieval, settings.query.alpha),
-            retrieve_limit=settings.query.retrieve_limit,
-            rerank_limit=settings.query.rerank_limit,
-            context_tokens=settings.query.context_tokens,
-            deadlines=Deadlines(
-                settings.query.plan_seconds,
-                settings.query.search_seconds,
-                settings.query.rerank_seconds,
-                settings.query.answer_seconds,
+            PipelineModels(
+                self.parts.embedder,
+                self.parts.reranker if pair.retrieval == "hybrid+rerank" else None,
+                self.parts.chat_model,
+                settings.query.context_tokens,
             ),
+            make_pipeline_settings(settings, alpha=alphas.get(pair.retrieval)),
         )
         chosen = self.located.questions[: self.answers]
         self.answered[pair.name] = {

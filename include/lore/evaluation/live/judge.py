@@ -24,7 +24,7 @@ from lore.errors import ModelError
 from lore.evaluation.live.results import VerdictName
 from lore.prompts import read_prompt
 from lore.protocols import ChatModel
-from lore.query.verify.injection import gives_orders
+from lore.query.verify.injection import contains_injection
 from lore.types import Message, Usage
 
 __all__ = ["TAKEN_OUT", "Judge", "Judgement", "judge_prompt_version"]
@@ -96,7 +96,7 @@ def _as_data(answer: str) -> str:
     answer = answer[:LONGEST_ANSWER]
 
     def kept(sentence: re.Match[str]) -> str:
-        if not _GRADING.search(sentence[0]) and not gives_orders(sentence[0]):
+        if not _GRADING.search(sentence[0]) and not contains_injection(sentence[0]):
             return sentence[0]
         return TAKEN_OUT + sentence[0][len(sentence[0].rstrip()) :]
 

@@ -21,7 +21,7 @@ from lore.errors import LoreError, ModelError
 from lore.evaluation.beir.dataset import SOURCE_ID, Query
 from lore.evaluation.metrics.ranking import ndcg_at, percentile, recall_at, reciprocal_rank_at
 from lore.protocols import Embedder, FallbackReranker, Index, Reranker
-from lore.query.pipeline import Pipeline
+from lore.query.pipeline import Pipeline, PipelineModels, PipelineSettings
 from lore.types import Hit, Question
 
 __all__ = [
@@ -126,7 +126,7 @@ def pipeline_search(index: Index, embedder: Embedder, reranker: Reranker | None,
     strict = _StrictReranker(reranker) if reranker is not None else None
 
     def search(question: Question, limit: int) -> list[Hit]:
-        pipeline = Pipeline(index, embedder, strict, None, alpha=alpha, retrieve_limit=limit, rerank_limit=limit)
+        pipeline = Pipeline(index, PipelineModels(embedder, strict), PipelineSettings(alpha, limit, limit))
         return pipeline.search(question)
 
     return search

@@ -1,4 +1,4 @@
-"""What leaves as the answer to a question, piece by piece and checked: written, quoted, or that there is none."""
+"""Composition of the answer from checked pieces: written by a model, quoted, or "not found"."""
 
 from __future__ import annotations
 
@@ -6,183 +6,205 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lore.errors import ModelError
-from lore.protocols import ChatModel, Embedder
-from lore.query.answer import llm as answering
-from lore.query.answer.llm import AnswerWriter
+from lore.protocols import Embedder
+from lore.query.answer.llm import AnswerWriter, trailing_verdict
+from lore.query.answer.quoted_answer import passages_to_quote, quoted_answer
+from lore.query.answer.result import nearest_pages
 from lore.query.prompts import prompt_version
-from lore.query.retrieve.relevance import irrelevant, unmentioned
-from lore.query.state import Run
+from lore.query.retrieve.relevance import is_irrelevant, unmentioned_names
+from lore.query.state import QuestionState
 from lore.query.verify.claims import LEGEND
-from lore.query.verify.injection import gives_orders
+from lore.query.verify.injection import contains_injection
 from lore.query.verify.stream import AnswerCheck
-from lore.query.verify.support import Support
+from lore.query.verify.support import SupportChecker
 from lore.types import Check
 from lore.visible_text import visible
 
-__all__ = ["Writing"]
+__all__ = ["EMPTY_INDEX", "NOTHING_FOUND", "NO_MODEL", "UNCITED", "AnswerComposer"]
 
 SOURCES_NAMED = 5
+NOTHING_FOUND = "The index holds nothing that answers this."
+EMPTY_INDEX = "The index is empty: nothing has been synced yet. Run `lore sync --all` first."
+NO_MODEL = (
+    "No language model is set (`LORE_CHAT_MODEL`, for example `openai:gpt-4.1-mini`), so these are the passages that "
+    "answer best, word for word."
+)
+UNCITED = "*This answer cites no source. Check it against the pages before you rely on it.*"
 SMALL_TALK = "Ask me something, and I will look it up."
 
 
-class Writing:
-    """The last stage of the journey. What it has to say besides the answer's text goes into the run.
+class AnswerComposer:
+    """Composes the checked text of an answer, and adds its check, notes and nearest pages to the question's state.
 
-    The `embedder` serves the check of what the sentences of an answer mean.
+    Without a `writer` the answer quotes passages. The `embedder` helps to check sentences against their sources.
     """
 
-    def __init__(
-        self, chat_model: ChatModel | None, embedder: Embedder, *, context_tokens: int | None, seconds: float
-    ) -> None:
+    def __init__(self, writer: AnswerWriter | None, embedder: Embedder) -> None:
+        self._writer = writer
         self._embedder = embedder
-        self._model = chat_model.name if chat_model is not None else ""
-        self._writer = (
-            AnswerWriter(chat_model, context_tokens=context_tokens, seconds=seconds) if chat_model is not None else None
-        )
 
-    def pieces(self, run: Run) -> Iterator[str]:
-        """The checked pieces of the answer; some may be empty."""
-        if run.plan.from_context:
-            yield from self._from_context(run)
-        elif not run.plan.search and self._writer:
-            yield from self._small_talk(run, self._writer)
-        elif not run.sources and run.index.count().chunks == 0:
-            yield from _not_found(run, answering.EMPTY_INDEX)
-        elif irrelevant(run.plan.question, run.passages, run.candidates, last_word=self._writer is None):
-            absent = ", ".join(unmentioned(run.plan.question, run.candidates)) if self._writer is None else ""
-            mentions = f"mentions {absent}" if absent else "has to do with the question"
-            run.notes.append(f"Nothing that was found {mentions}.")
-            yield from _not_found(run, answering.NOTHING_FOUND)
-        elif self._writer and irrelevant(run.plan.question, run.passages, run.candidates):
-            yield from self._doubted(run, self._writer)
-        elif self._writer:
-            yield from self._written(run, self._writer)
+    def pieces(self, state: QuestionState) -> Iterator[str]:
+        """Yield the checked pieces of the answer; some may be empty."""
+        question, writer = state.plan.question, self._writer
+        if not state.plan.search and not state.plan.from_context and writer:
+            yield from self._small_talk(state, writer)
+        elif state.plan.from_context:
+            yield from self._from_sources(state)
+        elif not state.sources and state.index.count().chunks == 0:
+            yield from _not_found(state, EMPTY_INDEX)
+        elif is_irrelevant(question, state.passages, state.candidates, last_word=writer is None):
+            absent = ", ".join(unmentioned_names(question, state.candidates)) if writer is None else ""
+            mentions = f"mentions {absent}" if absent else "is about the question"
+            state.notes.append(f"No passage that was found {mentions}.")
+            yield from _not_found(state, NOTHING_FOUND)
+        elif writer and is_irrelevant(question, state.passages, state.candidates):
+            yield from self._written_from_doubtful(state, writer)
         else:
-            yield f"{answering.NO_MODEL}\n\n"
-            yield from _quote(run)
+            yield from self._from_sources(state)
 
-    def _from_context(self, run: Run) -> Iterator[str]:
-        """An answer from the global context, which the planner, or the rule without a model, found relevant."""
+    def _from_sources(self, state: QuestionState) -> Iterator[str]:
         if self._writer:
-            yield from self._written(run, self._writer)
+            yield from self._written(state, self._writer)
         else:
-            yield f"{answering.NO_MODEL}\n\n"
-            yield from _quote(run)
+            yield f"{NO_MODEL}\n\n"
+            yield from _quote(state)
 
-    def _small_talk(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
-        if refusal := run.refusal("answer", self._model):
-            run.notes.append(refusal)
+    def _small_talk(self, state: QuestionState, writer: AnswerWriter) -> Iterator[str]:
+        if refusal := state.refusal("answer", writer.model):
+            state.notes.append(refusal)
             yield SMALL_TALK
             return
         check = AnswerCheck(())
-        run.prompts["small_talk"] = prompt_version("small_talk")
+        state.prompts["small_talk"] = prompt_version("small_talk")
         try:
-            for piece in writer.small_talk(run.plan.question, run.on_usage("answer")):
+            for piece in writer.small_talk(state.plan.question, state.on_usage("answer")):
                 yield check.feed(piece)
         except ModelError as error:
-            run.notes.append(f"The language model failed: {error}")
+            state.notes.append(f"The language model failed: {error}")
             yield check.finish() or SMALL_TALK
         else:
             rest = check.finish()
-            yield rest if "".join([*run.text, rest]).strip() else SMALL_TALK
-        run.check = check.result
+            yield rest if "".join([*state.text, rest]).strip() else SMALL_TALK
+        state.check = check.result
 
-    def _written(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
-        """What the model writes; below it what the marks in it mean."""
-        if refusal := run.refusal("answer", self._model):
-            run.notes.append(refusal)
+    def _written(self, state: QuestionState, writer: AnswerWriter) -> Iterator[str]:
+        """Yield the model's answer, and below it the legend of its marks."""
+        if refusal := state.refusal("answer", writer.model):
+            state.notes.append(refusal)
             yield f"*{refusal}*\n\n"
-            yield from _quote(run)
+            yield from _quote(state)
             return
-        _note_orders(run)
-        yield from self._write(run, writer)
-        if run.check.unsupported or run.check.misquoted:
+        _note_injections(state)
+        yield from self._write(state, writer)
+        if state.check.unsupported or state.check.misquoted:
             yield f"\n\n{LEGEND}"
 
-    def _doubted(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
-        """What the model writes of passages that hardly have to do with the question: held back until its end, and
-        shown when each of its sentences is cited and borne out. A small model answers from whatever it is given.
+    def _written_from_doubtful(self, state: QuestionState, writer: AnswerWriter) -> Iterator[str]:
+        """Yield the model's answer from doubtful passages at its end, and only if it is cited and supported throughout.
+
+        A small model answers from whatever passages it gets.
         """
-        for piece in self._written(run, writer):
-            run.text.append(piece)
-        written = "".join(run.text)
-        run.text.clear()
-        if not run.found or _borne_out(run.check):
+        for piece in self._written(state, writer):
+            state.text.append(piece)
+        written = "".join(state.text)
+        state.text.clear()
+        if not state.found or _is_fully_supported(state.check):
             yield written
             return
-        run.check = Check()
-        run.notes.append(
-            "What was found hardly has to do with the question, and not all that the language model made of it is "
-            "borne out by it."
+        state.check = Check()
+        state.notes.append(
+            "What was found is hardly about the question, and it doesn't support all that the language model wrote."
         )
-        yield from _not_found(run, answering.NOTHING_FOUND)
+        yield from _not_found(state, NOTHING_FOUND)
 
-    def _write(self, run: Run, writer: AnswerWriter) -> Iterator[str]:
-        support = Support(run.sources, run.question.text, self._embedder)
-        check = AnswerCheck(run.passages, question=run.question.text, support=support)
-        run.prompts["answer"] = prompt_version("answer")
+    def _write(self, state: QuestionState, writer: AnswerWriter) -> Iterator[str]:
+        support = SupportChecker(state.sources, state.question.text, self._embedder)
+        check = AnswerCheck(state.passages, question=state.question.text, support=support)
+        state.prompts["answer"] = prompt_version("answer")
         try:
             pieces = writer.write(
-                run.plan.question, run.sources, run.now, on_usage=run.on_usage("answer"), on_note=run.notes.append
+                state.plan.question,
+                state.sources,
+                state.now,
+                on_usage=state.on_usage("answer"),
+                on_note=state.notes.append,
             )
-            if pieces is None and run.plan.from_context:
-                run.notes.append("The global context does not answer it after all, so it was searched for.")
+            if pieces is None and state.plan.from_context:
+                state.notes.append("The global context didn't answer the question, so it was searched for.")
                 return
             if pieces is None:
-                run.notes.append("The language model found no answer in the passages.")
-                yield from _not_found(run, answering.NOTHING_FOUND)
+                yield from _given_up(state)
                 return
             for piece in pieces:
                 yield check.feed(piece)
             rest = check.finish()
-            if not "".join([*run.text, rest]).strip():
-                raise ModelError("Nothing that may be shown came from it.")
+            if not "".join([*state.text, rest]).strip():
+                raise ModelError("The check left nothing of its answer.")
         except ModelError as error:
-            run.notes.append(f"The answer quotes the passages, because the language model failed: {error}")
+            state.notes.append(f"The answer quotes the passages, because the language model failed: {error}")
             yield check.finish()
-            lead = "*The language model failed here" if run.text else "*The language model failed"
-            yield ("\n\n" if run.text else "") + f"{lead}, so these are the best passages, word for word.*\n\n"
-            run.check = check.result
-            yield from _quote(run)
+            lead = "*The language model failed here" if state.text else "*The language model failed"
+            yield ("\n\n" if state.text else "") + f"{lead}, so these are the best passages, word for word.*\n\n"
+            state.check = check.result
+            yield from _quote(state)
             return
-        run.check = check.result
-        if not run.check.kept_citations:
-            yield from _uncited(run, rest, gave_up=check.gave_up)
-            return
-        rest, ends_so = _without_verdict(run, rest)
-        if check.gave_up or ends_so:
-            run.notes.append("The language model also said that the passages do not answer; what it cites stands.")
+        state.check = check.result
+        yield from _end(state, rest, gave_up=check.gave_up)
+
+
+def _end(state: QuestionState, rest: str, *, gave_up: bool) -> Iterator[str]:
+    """Yield the end of a written answer without the model's verdict; warn of missing citations."""
+    verdict = trailing_verdict("".join([*state.text, rest]))
+    if verdict:
+        rest = rest[: max(0, len(rest) - len(verdict[0]))]
+    gave_up = gave_up or verdict is not None
+    if state.check.kept_citations:
+        if gave_up:
+            state.notes.append("The language model also wrote that the passages don't answer; its cited part stands.")
         yield rest
+    elif gave_up:
+        yield rest.rstrip()
+        yield "\n\n"
+        yield from _given_up(state)
+    else:
+        yield rest
+        state.notes.append("The answer cites no source.")
+        state.nearest = nearest_pages(state)
+        yield f"\n\n{UNCITED}"
 
 
-def _borne_out(check: Check) -> bool:
-    """Whether there is an answer, each sentence of it cited, and supported by what it cites."""
+def _is_fully_supported(check: Check) -> bool:
+    """Return True if there is an answer, and each of its sentences is cited and supported."""
     marked = check.unsupported or check.misquoted
     return bool(check.cited) and check.supported == check.cited and not check.uncited and not marked
 
 
-def _note_orders(run: Run) -> None:
-    """Say which passages nothing is taken from on their word."""
-    pages = [visible(hit.chunk.title) for hit in run.passages if gives_orders(hit.chunk.passage)]
+def _note_injections(state: QuestionState) -> None:
+    pages = [visible(hit.chunk.title) for hit in state.passages if contains_injection(hit.chunk.passage)]
     if pages:
         named = ", ".join(dict.fromkeys(pages))
-        run.notes.append(f"Passages that speak to a language model were given, but count for nothing: {named}.")
+        state.notes.append(f"Passages that speak to a language model were given to it, but count for nothing: {named}.")
 
 
-def _not_found(run: Run, sentence: str) -> Iterator[str]:
-    run.found = False
-    run.nearest = run.nearest_pages()
+def _given_up(state: QuestionState) -> Iterator[str]:
+    state.notes.append("The language model found no answer in the passages.")
+    yield from _not_found(state, NOTHING_FOUND)
+
+
+def _not_found(state: QuestionState, sentence: str) -> Iterator[str]:
+    state.found = False
+    state.nearest = nearest_pages(state)
     yield sentence
-    if run.candidates:
-        yield f" {_searched(run)}"
+    if state.candidates:
+        yield f" {_searched(state)}"
 
 
-def _searched(run: Run) -> str:
-    """What was looked at: counts and ids of sources, nothing that the asker, a model or a page wrote."""
-    sources = [f"`{source}`" for source in sorted({hit.chunk.source_id for hit in run.candidates})]
+def _searched(state: QuestionState) -> str:
+    """Return a sentence on the search: counts and source ids, but no text of the asker, a model or a page."""
+    sources = [f"`{source}`" for source in sorted({hit.chunk.source_id for hit in state.candidates})]
     named = ", ".join(sources[:SOURCES_NAMED]) + (" and others" if len(sources) > SOURCES_NAMED else "")
-    passages = _counted(len(run.candidates), "passage")
-    wordings = _counted(len(run.plan.wordings), "wording")
+    passages = _counted(len(state.candidates), "passage")
+    wordings = _counted(len(state.plan.wordings), "wording")
     return f"Searched: the nearest {passages} to {wordings} of the question, from {named}."
 
 
@@ -190,28 +212,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _uncited(run: Run, rest: str, *, gave_up: bool) -> Iterator[str]:
-    """The end of an answer without citations: a warning, or "not found" where that is the model's verdict."""
-    rest, ends_so = _without_verdict(run, rest)
-    if gave_up or ends_so:
-        run.notes.append("The language model found no answer in the passages.")
-        yield rest.rstrip()
-        yield "\n\n"
-        yield from _not_found(run, answering.NOTHING_FOUND)
-        return
-    yield rest
-    run.notes.append("The answer cites no source.")
-    run.nearest = run.nearest_pages()
-    yield f"\n\n{answering.UNCITED}"
-
-
-def _without_verdict(run: Run, rest: str) -> tuple[str, bool]:
-    """The end of an answer, without the verdict that the passages do not answer; and whether it ends so."""
-    verdict = answering.late_verdict("".join([*run.text, rest]))
-    return (rest[: max(0, len(rest) - len(verdict[0]))], True) if verdict else (rest, False)
-
-
-def _quote(run: Run) -> Iterator[str]:
-    numbers = answering.worth_quoting(run.plan.question, run.passages)
-    run.check = replace(run.check, kept_citations=tuple(sorted({*run.check.kept_citations, *numbers})))
-    yield answering.quoted_answer(run.plan.question, run.passages, numbers)
+def _quote(state: QuestionState) -> Iterator[str]:
+    numbers = passages_to_quote(state.plan.question, state.passages)
+    state.check = replace(state.check, kept_citations=tuple(sorted({*state.check.kept_citations, *numbers})))
+    yield quoted_answer(state.plan.question, state.passages, numbers)

@@ -1,4 +1,4 @@
-"""Writing the answer: by the language model from numbered sources, or without one by quoting the best passages."""
+"""Answers written by a language model from numbered sources."""
 
 from __future__ import annotations
 
@@ -6,91 +6,74 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import chain
 
 from lore.errors import ContextTooLongError, ModelError
 from lore.protocols import ChatModel, OnUsage
-from lore.query.answer.prompt_sources import as_data, format_sources
-from lore.query.answer.quotes import excerpt
+from lore.query.answer.prompt_sources import format_sources
 from lore.query.answer.tokens import context_window, estimate_tokens
-from lore.query.content_words import content_words
-from lore.query.deadlines import pieces_within
+from lore.query.deadlines import TimeLimit
+from lore.query.delimiters import escape_delimiters
 from lore.query.prompts import load_prompt
-from lore.query.retrieve.passages import Passage
-from lore.query.verify.allowed_content import known_to
-from lore.query.verify.injection import gives_orders
-from lore.query.verify.stream import clean_quote
-from lore.types import Chunk, Hit, Message
+from lore.query.retrieve.passages import SourcePassage
+from lore.types import Message
 
-__all__ = [
-    "EMPTY_INDEX",
-    "NOTHING_FOUND",
-    "NO_MODEL",
-    "UNCITED",
-    "AnswerWriter",
-    "late_verdict",
-    "quoted_answer",
-    "worth_quoting",
-]
+__all__ = ["AnswerWriter", "trailing_verdict"]
 
-SOURCES_TOKENS = 4_000
-"""How much of the sources the model is given at most, as estimated: what it reads costs, in money and in time."""
-SMALLEST_BUDGET = 300
+MAX_SOURCES_TOKENS = 4_000
+"""The most estimated tokens of sources, because reading costs money and time."""
+MIN_SOURCES_TOKENS = 300
 ANSWER_TOKENS = 4_096
-"""What is left free in the model's context for its answer, or half of it: what a model may write by default, because
-servers refuse a request that leaves less."""
+"""Tokens left for the answer (at most half of the context): a model's default output limit, because servers refuse
+requests that leave less."""
 ESTIMATE_MARGIN = 0.8
-"""How much of what is left of the context is used: the estimate of tokens may be too low by as much."""
-ANSWER_CHARACTERS = 20_000
-"""Where a model that does not stop is stopped."""
-QUOTED_PASSAGES = 3
-QUOTED_CHARACTERS = 600
+"""The share of the remaining context that is used, because the estimate of tokens may be too low."""
+MAX_ANSWER_CHARACTERS = 20_000
+"""A longer answer is taken for one that doesn't end."""
 
 REMINDER = (
     "Answer this question from the sources, in the language of the question. End every sentence with the number of its "
     "source in square brackets, like [1]."
 )
-"""Small models follow what stands last."""
-
-NOTHING_FOUND = "The index holds nothing that answers this."
-EMPTY_INDEX = "The index is empty: nothing has been synced yet. Run `lore sync --all` first."
-NO_MODEL = (
-    "No language model is set (`LORE_CHAT_MODEL`, for example `openai:gpt-4.1-mini`), so these are the passages that "
-    "answer best, word for word."
-)
-UNCITED = "*This answer cites no source. Check it against the pages before you rely on it.*"
+"""The last part of the request, because small models follow that best."""
 
 _SENTINEL = "NOT_FOUND"
 _SENTINEL_START = re.compile(r"[\s*_`\"'>#.\[(]*(?:(?i:NOT_FOUND)|NOT ?FOUND)\b")
-_LATE_SENTINEL = re.compile(r"(?:^|\s)[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*$", re.IGNORECASE)
+_TRAILING_SENTINEL = re.compile(r"(?:^|\s)[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*$", re.IGNORECASE)
 
 
 class AnswerWriter:
-    """Has a language model write answers. `context_tokens` is how much it reads and writes in all, None: by its name.
+    """Writes answers by calls of a language model, each within `time`.
 
-    Every call ends within `seconds`, or in a ModelError.
+    `context_tokens` is the size of the model's context, None to derive it from the model's name.
     """
 
-    def __init__(self, chat_model: ChatModel, *, context_tokens: int | None, seconds: float) -> None:
+    def __init__(self, chat_model: ChatModel, *, context_tokens: int | None, time: TimeLimit) -> None:
         self._chat_model = chat_model
         self._window = context_window(chat_model.name, context_tokens)
-        self._seconds = seconds
+        self._time = time
+
+    @property
+    def model(self) -> str:
+        """The name of the language model."""
+        return self._chat_model.name
 
     def write(
         self,
         question: str,
-        passages: Sequence[Passage],
+        passages: Sequence[SourcePassage],
         now: datetime,
         *,
         on_usage: OnUsage | None = None,
         on_note: Callable[[str], None] = lambda note: None,
     ) -> Iterator[str] | None:
-        """The model's answer piece by piece, unchecked; None when the model says that the sources do not answer.
+        """Return the model's unchecked answer piece by piece, or None if it says that the sources don't answer.
 
-        A model that finds the sources too long is asked once more with half of them, of which `on_note` is told.
+        If the sources are too long for the model, it is called once more with half of them, and `on_note` gets a note.
         Raises ModelError, here or while the pieces are read.
         """
         instructions = load_prompt("answer")
-        tokens = self._budget(instructions, question)
+        tokens = self._sources_tokens(instructions, question)
         sources = format_sources(passages, tokens, now)
         try:
             return self._opened(instructions, _request(question, sources), on_usage)
@@ -100,16 +83,16 @@ class AnswerWriter:
             return self._opened(instructions, _request(question, format_sources(passages, half, now)), on_usage)
 
     def small_talk(self, question: str, on_usage: OnUsage | None = None) -> Iterator[str]:
-        """The model's reply to a greeting, without sources. Raises ModelError while it is read."""
+        """Return the model's reply to a greeting, without sources. Raises ModelError while it is read."""
         return self._stream(load_prompt("small_talk"), question, on_usage)
 
-    def _budget(self, instructions: str, question: str) -> int:
-        """How many tokens the sources may have."""
+    def _sources_tokens(self, instructions: str, question: str) -> int:
+        """Return the most tokens for the sources."""
         used = estimate_tokens(instructions) + 2 * estimate_tokens(question) + min(ANSWER_TOKENS, self._window // 2)
-        return max(SMALLEST_BUDGET, min(SOURCES_TOKENS, int((self._window - used) * ESTIMATE_MARGIN)))
+        return max(MIN_SOURCES_TOKENS, min(MAX_SOURCES_TOKENS, int((self._window - used) * ESTIMATE_MARGIN)))
 
     def _opened(self, instructions: str, request: str, on_usage: OnUsage | None) -> Iterator[str] | None:
-        """The answer once its first words are there; None when they are the verdict that nothing answers."""
+        """Return the answer once its first words are there, or None if they are the verdict that nothing answers."""
         pieces = self._stream(instructions, request, on_usage)
         opening = ""
         for piece in pieces:
@@ -118,68 +101,28 @@ class AnswerWriter:
                 break
         if _SENTINEL_START.match(opening):
             return None
-        return _prepend(opening, pieces)
+        return chain([opening], pieces)
 
     def _stream(self, instructions: str, request: str, on_usage: OnUsage | None) -> Iterator[str]:
         messages = [Message("system", instructions), Message("user", request)]
-        late = ModelError(
-            f"{self._chat_model.name} took longer than {self._seconds:g} s.", remedy="Raise LORE_ANSWER_SECONDS."
-        )
         stream = partial(self._chat_model.stream, messages, on_usage=on_usage)
-        return _bounded(pieces_within(self._seconds, stream, late))
+        return _bounded(self._time.stream(stream, self._chat_model.name))
 
 
-def late_verdict(text: str) -> re.Match[str] | None:
-    """The end of an answer where the model says, after other words, that the sources do not answer."""
-    return _LATE_SENTINEL.search(text)
-
-
-def worth_quoting(question: str, passages: Sequence[Hit]) -> tuple[int, ...]:
-    """The numbers of the passages to quote: the best, and the next that hold half as many of the question's words.
-
-    One that gives orders to a language model is quoted only where there is no other.
-    """
-    wanted = set(content_words(question))
-    shared = {
-        number: len(wanted & set(content_words(hit.chunk.passage)))
-        for number, hit in enumerate(passages, start=1)
-        if not gives_orders(hit.chunk.passage)
-    } or {1: 0}
-    best, most = min(shared), max(shared.values())
-    return tuple(number for number, words in shared.items() if number == best or words * 2 >= most)[:QUOTED_PASSAGES]
-
-
-def quoted_answer(question: str, passages: Sequence[Hit], numbers: Sequence[int]) -> str:
-    """These passages as block quotes, each with its `[n]` and where it stands."""
-    known = known_to(passages)
-    quotes = []
-    for number in numbers:
-        chunk = passages[number - 1].chunk
-        text = clean_quote(excerpt(chunk.text, question, QUOTED_CHARACTERS), passages, known)
-        quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
-        quotes.append(f"{quoted}\n\n— *{clean_quote(_place(chunk), passages, known)}* [{number}]")
-    return "\n\n".join(quotes)
-
-
-def _place(chunk: Chunk) -> str:
-    place = " › ".join(part for part in (chunk.title, *chunk.headings) if part.strip())
-    return re.sub(r"[*_\s]+", " ", place).strip() or chunk.document_id
+def trailing_verdict(text: str) -> re.Match[str] | None:
+    """Match the end of an answer that says, after other words, that the sources don't answer."""
+    return _TRAILING_SENTINEL.search(text)
 
 
 def _request(question: str, sources: str) -> str:
-    return f"{sources}\n\n<question>\n{as_data(question)}\n</question>\n\n{REMINDER}"
+    return f"{sources}\n\n<question>\n{escape_delimiters(question)}\n</question>\n\n{REMINDER}"
 
 
 def _bounded(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces; ModelError where they are too many, because a model that does not stop repeats itself."""
+    """Yield the pieces; raise ModelError if they are too long, because a model that doesn't stop repeats itself."""
     length = 0
     for piece in pieces:
-        yield piece[: ANSWER_CHARACTERS - length]
+        yield piece[: MAX_ANSWER_CHARACTERS - length]
         length += len(piece)
-        if length > ANSWER_CHARACTERS:
-            raise ModelError(f"It did not stop after {ANSWER_CHARACTERS:,} characters.")
-
-
-def _prepend(opening: str, pieces: Iterator[str]) -> Iterator[str]:
-    yield opening
-    yield from pieces
+        if length > MAX_ANSWER_CHARACTERS:
+            raise ModelError(f"It didn't stop after {MAX_ANSWER_CHARACTERS:,} characters.")

@@ -1,4 +1,4 @@
-"""Verbatim pieces of passages: the sentence that bears a citation out, the lines that answer without a model."""
+"""Verbatim pieces of passages: quotes of citations, and excerpts that answer without a model."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dataclasses import dataclass
 
 from lore.markdown import code_blocks
 from lore.query.content_words import content_words
+from lore.query.verify.citation_syntax import CHECKED
 from lore.types import Citation, Hit
 from lore.visible_text import visible, web_address
 
-__all__ = ["cite", "excerpt"]
+__all__ = ["citations_of", "cite", "excerpt"]
 
-QUOTE_CHARACTERS = 300
-"""Longest quote of a citation."""
-_CODE_ALLOWANCE = 2  # a code block may be this many times longer than the limit, because half of one is of no use
+MAX_QUOTE_CHARACTERS = 300
+_CODE_ALLOWANCE = 2
+"""Code blocks may exceed a limit by this factor, because half of one is useless."""
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?。！？][\"')\]]*(?=\s)|(?=\n)|\Z)|\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A piece of a passage that is never cut: a sentence, a line, or a whole code block."""
+    """An indivisible piece of a passage: a sentence, a line, or a whole code block."""
 
     start: int
     end: int
@@ -29,10 +30,20 @@ class _Unit:
     is_code: bool = False
 
 
-def cite(number: int, hit: Hit, claim: str) -> Citation:
-    """The citation of a passage, with the piece of it that shares most words with `claim`.
+def citations_of(text: str, passages: Sequence[Hit], kept: Sequence[int], question: str) -> tuple[Citation, ...]:
+    """Return the citations of a checked answer by number, each with the quote that best supports its lines."""
+    lines: dict[int, list[str]] = {number: [] for number in kept}
+    for line in text.splitlines():
+        for number in dict.fromkeys(CHECKED.findall(line)):
+            if int(number) in lines:
+                lines[int(number)].append(line)
+    return tuple(cite(number, passages[number - 1], " ".join([*lines[number], question])) for number in kept)
 
-    Title and headings are one visible line each; an address that is not of the web is left out.
+
+def cite(number: int, hit: Hit, claim: str) -> Citation:
+    """Return the citation of a passage, with the quote that shares most words with `claim`.
+
+    Title and headings are one visible line each; an address other than http(s) is left out.
     """
     chunk = hit.chunk
     return Citation(
@@ -48,10 +59,10 @@ def cite(number: int, hit: Hit, claim: str) -> Citation:
 
 
 def excerpt(text: str, question: str, limit: int) -> str:
-    """The stretch of at most `limit` characters that shares most words with the question, cut at sentences and lines.
+    """Return the stretch of at most `limit` characters that shares most words with the question.
 
-    Verbatim, but "…" where something was left out. A code block is whole, even if that takes twice the limit, or cut
-    at a line.
+    It is verbatim, cut at sentences and lines, with "…" for omissions. A code block up to twice the limit stays whole;
+    a longer one is cut at a line.
     """
     text = _opened(text.strip())
     if len(text) <= limit:
@@ -68,7 +79,7 @@ def excerpt(text: str, question: str, limit: int) -> str:
 
 
 def _opened(text: str) -> str:
-    """The last piece of a code block that was cut ends with the closing fence only: give it the opening one."""
+    """Return the text with an opening fence if it ends with the closing one alone, as the end of a cut block does."""
     last = next(reversed(list(code_blocks(text))), None)
     return f"{last.fence}\n{text}" if last and text[last.start :].strip() == last.fence else text
 
@@ -77,23 +88,24 @@ def _best_unit(text: str, claim: str) -> str:
     wanted = set(content_words(claim))
     units = [unit for unit in _units(text) if text[unit.start : unit.end].strip()]
     if not units:
-        return text.strip()[:QUOTE_CHARACTERS]
+        return text.strip()[:MAX_QUOTE_CHARACTERS]
     best = max(units, key=lambda unit: (len(unit.words & wanted), -unit.start))
     quote = text[best.start : best.end].strip()
-    if len(quote) <= QUOTE_CHARACTERS:
+    if len(quote) <= MAX_QUOTE_CHARACTERS:
         return quote
-    shorter = quote[:QUOTE_CHARACTERS]
+    shorter = quote[:MAX_QUOTE_CHARACTERS]
     return shorter.rsplit("\n" if best.is_code else " ", 1)[0] or shorter
 
 
 def _best_window(units: Sequence[_Unit], wanted: set[str], limit: int) -> tuple[int, int]:
-    """First and last unit of the window that holds most of the wanted words; of equals the one that holds them most
-    often, then one that starts with them, then the earliest.
+    """Return the first and last unit of the window with most of the wanted words.
+
+    Of equals, the one with most occurrences wins, then one that starts with a wanted word, then the earliest.
     """
     best, best_key = (0, 0), (-1, 0, False)
     for first, unit in enumerate(units):
         if not unit.words and first + 1 < len(units):
-            continue  # a window starts with text, not with a blank line
+            continue  # skip blank lines
         last, found, matches = first, unit.words & wanted, len(unit.words & wanted)
         while last + 1 < len(units) and units[last + 1].end - unit.start <= limit:
             last += 1

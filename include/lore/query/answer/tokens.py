@@ -1,9 +1,9 @@
-"""How much a language model reads: context windows, and an estimate of the tokens of a text.
+"""Context windows of language models, and an estimate of the tokens of a text.
 
-The estimate needs no tokenizer of any vendor. Against MiniLM's, on passages of 1,000 characters, it is .98 of the true
+The estimate needs no vendor's tokenizer. Compared with MiniLM's, on passages of 1,000 characters, it is .98 of the true
 number on documentation (.75 to 1.27 for nine passages of ten), 1.02 on Stack Overflow (.79 to 1.25) and 1.30 on
-abstracts (1.05 to 1.59): too low by a quarter where there is much code, never lower for a whole prompt. Tokenizers of
-large models have more words, so that a text has fewer tokens for them.
+abstracts (1.05 to 1.59). It is too low by a quarter for much code, but not for a whole prompt. Tokenizers of large
+models have larger vocabularies, and so count fewer tokens.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ __all__ = ["context_window", "estimate_tokens", "shorten"]
 
 CHARACTERS_PER_TOKEN = 3.5
 WIDE_CHARACTERS_PER_TOKEN = 1.5
-SMALLEST_WINDOW = 8_192
-"""What is assumed of a model that is not in the table."""
+DEFAULT_WINDOW = 8_192
+"""The window of a model that isn't in the table."""
 WINDOWS = (
     (r"gpt-4\.1", 1_000_000),
     (r"gemini", 1_000_000),
@@ -27,9 +27,9 @@ WINDOWS = (
     (r"gpt-4o|gpt-4-turbo|chatgpt|command-(?:r|a)|llama-?(?:3\.[1-9]|4)|mistral-(?:large|medium|small)", 128_000),
     (r"gpt-3\.5", 16_000),
 )
-"""By name, the first that is found in it; rounded down, as the vendors' model pages give them in November 2026."""
+"""Patterns in order, the first match counts; rounded down from the vendors' model pages of November 2026."""
 OLLAMA_WINDOW = 16_384
-"""What Ollama is told to read, whatever the model could."""
+"""The window that Lore requests of Ollama, whatever the model could read."""
 
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
@@ -37,24 +37,24 @@ _SENTENCE_END = re.compile(r"[.!?:;][\"')\]*_`]*(?=\s)|[。！？]|\n")
 
 
 def context_window(model: str, configured: int | None = None) -> int:
-    """The tokens that a chat model, by its "provider:name", reads and writes: as configured, by the table, or 8,192."""
+    """Return the tokens that a chat model ("provider:name") reads and writes: configured, by the table, or 8,192."""
     if configured:
         return configured
     if model.startswith("ollama:"):
         return OLLAMA_WINDOW
-    return next((window for name, window in WINDOWS if re.search(name, model.lower())), SMALLEST_WINDOW)
+    return next((window for name, window in WINDOWS if re.search(name, model.lower())), DEFAULT_WINDOW)
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text is, rounded up."""
+    """Estimate the tokens of a text, rounded up."""
     wide = 0 if text.isascii() else sum(1 for _ in _WIDE.finditer(text))
     return -int(-((len(text) - wide) / CHARACTERS_PER_TOKEN + wide / WIDE_CHARACTERS_PER_TOKEN) // 1)
 
 
 def shorten(text: str, tokens: int) -> str:
-    """The beginning of a text of about so many tokens, ended at a paragraph, else a sentence or line, else a word.
+    """Return the beginning of a text, of about this many tokens, cut at a paragraph, else a sentence, line or word.
 
-    "…" stands where it was cut; a code block that was cut is closed.
+    "…" marks the cut; a code block that is cut gets its closing fence.
     """
     if estimate_tokens(text) <= tokens:
         return text
@@ -71,7 +71,7 @@ def shorten(text: str, tokens: int) -> str:
 
 
 def _characters(text: str, tokens: int) -> int:
-    """How many characters from the start are about so many tokens."""
+    """Return the number of leading characters that are about this many tokens."""
     if text.isascii():
         return int(tokens * CHARACTERS_PER_TOKEN)
     weights = (1 / (WIDE_CHARACTERS_PER_TOKEN if _WIDE.match(sign) else CHARACTERS_PER_TOKEN) for sign in text)

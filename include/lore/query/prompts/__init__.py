@@ -1,4 +1,4 @@
-"""The prompts, one Markdown file each."""
+"""Prompts of the query module, one Markdown file each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ VERSION_DIGITS = 12
 
 
 def load_prompt(name: str) -> str:
-    """The text of `name`.md beside this file, wherever the package is installed."""
+    """Return the text of `name`.md in this folder."""
     return read_prompt(__name__, name)
 
 
 @cache
 def prompt_version(name: str) -> str:
-    """The beginning of the sha256 of a prompt's text, as hexadecimal digits: another text, another version."""
+    """Return the first 12 hexadecimal digits of the sha256 of a prompt's text."""
     return sha256(load_prompt(name).encode()).hexdigest()[:VERSION_DIGITS]

@@ -1,4 +1,4 @@
-"""One candidate list out of the hits of several wordings, in which a page that is kept in two places counts once."""
+"""One candidate list from the hits of several wordings, with copies of a passage left out."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from lore.query.retrieve.sketches import MARK, earlier_alike
+from lore.query.retrieve.sketches import SIGNIFICANT, earlier_copy_candidates
 from lore.types import PUBLIC, Hit
 from lore.visible_text import UNSEEN, web_address
 
 __all__ = ["dedup"]
 
-TELLING_WORDS = 8
-"""A text of fewer words says what it says by where it stands: "Run `pip install --upgrade NAME`." is on many pages."""
-EDITED_SHARE = 0.02
-"""How much of two copies' words may differ. Copies of a page differ in a date, a greeting or a corrected word."""
+MIN_COMPARED_WORDS = 8
+"""Shorter texts mean something by their place only: "Run `pip install --upgrade NAME`." is on many pages."""
+MAX_EDITED_SHARE = 0.02
+"""Largest share of differing words between copies. Copies differ in a date, a greeting or a corrected word."""
 
-_HIDDEN = UNSEEN | {code: " " for code in UNSEEN if chr(code).isspace()}
-"""What nobody sees is no part of a word, and every kind of gap parts two of them."""
+_INVISIBLE = UNSEEN | {code: " " for code in UNSEEN if chr(code).isspace()}
+"""Invisible characters are no part of a word, and every kind of space separates two."""
 _LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(128))
 _LETTERS += bytes(range(128, 256))
-"""What each byte of a text counts as; those of characters beyond ASCII are looked at afterwards."""
-_HIDDEN_BYTES = bytes(code for code in range(128) if code in _HIDDEN and not chr(code).isspace())
-SHORT_RUN = 64
-"""Bytes. Of runs as long as a word it is remembered what they are; of longer ones, as in Chinese, hardly any is met
-twice."""
+"""A table that maps each byte of a text to what it counts as; characters beyond ASCII are mapped afterwards."""
+_INVISIBLE_BYTES = bytes(code for code in range(128) if code in _INVISIBLE and not chr(code).isspace())
+MAX_CACHED_RUN = 64
+"""Bytes. Runs as long as a word are cached; longer ones, as in Chinese, hardly occur twice."""
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 # Chinese and Japanese put no space between words: each character counts as one.
 _IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -37,16 +36,14 @@ _NEGATIONS = frozenset(
 
 
 def dedup(results: Iterable[Sequence[Hit]]) -> list[Hit]:
-    """Every passage once, best first.
+    """Return every passage once, best first.
 
-    A chunk that several wordings found keeps its best hit. A copy, the same text in another document or place, counts
-    once, whatever its title and headings: two copies of a page would otherwise take two of the few places that an
-    answer is written from. Texts are the same when their words are, or nearly all of them: what differs must be few
-    words and none with a digit or a negation, so that two versions of a page are no copies. Short texts must stand
-    under the same headings as well. Of copies the best one's place and score are kept, and the one that has a web
-    address and that everybody may see is shown.
+    A chunk that several wordings found keeps its best hit. A copy is the same text elsewhere, whatever its title and
+    headings: two copies would take two of the answer's few places. Texts are the same if few of their words differ, and
+    none with a digit or a negation, so that two versions of a page are no copies. Short texts need the same headings as
+    well. Of copies, the best place and score are kept, and the most open one is shown: with a web address, and public.
 
-    Only passages are left out, never pages: two pages that share a passage keep all others.
+    Only passages are left out, never pages: pages that share a passage keep their others.
     """
     best: dict[str, Hit] = {}
     for hit in sorted((hit for hits in results for hit in hits), key=lambda hit: (-hit.score, hit.chunk.id)):
@@ -67,12 +64,14 @@ def _openness(hit: Hit) -> tuple[bool, bool]:
 
 
 def _originals(hits: Sequence[Hit]) -> list[int]:
-    """For each hit the place of the first one that it is a copy of and that is no copy itself, else its own place."""
-    texts = [_parted(hit.chunk.text) for hit in hits]
-    words = [text.split(maxsplit=TELLING_WORDS - 1) for text in texts]
-    compared = list(dict.fromkeys(text for text, some in zip(texts, words, strict=True) if len(some) == TELLING_WORDS))
-    earlier = dict(zip(compared, earlier_alike(compared, EDITED_SHARE, _NEGATIONS), strict=True))
-    apart = cache(_Text)
+    """Return for each hit the place of the first original that it copies, else its own place."""
+    texts = [_normalized(hit.chunk.text) for hit in hits]
+    words = [text.split(maxsplit=MIN_COMPARED_WORDS - 1) for text in texts]
+    compared = list(
+        dict.fromkeys(text for text, some in zip(texts, words, strict=True) if len(some) == MIN_COMPARED_WORDS)
+    )
+    earlier = dict(zip(compared, earlier_copy_candidates(compared, MAX_EDITED_SHARE, _NEGATIONS), strict=True))
+    parsed = cache(_WordCounts)
     originals: list[int] = []
     short: dict[tuple[object, ...], int] = {}
     long: dict[bytes, int] = {}
@@ -84,21 +83,21 @@ def _originals(hits: Sequence[Hit]) -> list[int]:
         if text not in long:
             alike = (compared[one] for one in earlier[text])
             firsts = (one for one in alike if texts[long[one]] == one)
-            long[text] = next((long[one] for one in firsts if apart(one).is_edited(apart(text))), place)
+            long[text] = next((long[one] for one in firsts if parsed(one).is_edited(parsed(text))), place)
         originals.append(long[text])
     return originals
 
 
-def _parted(text: str) -> bytes:
-    """The words of a text, without what is capital or small in them, parted by spaces."""
-    words = text.encode(errors="ignore").translate(_LETTERS, _HIDDEN_BYTES)  # halves of pairs are hidden, too
+def _normalized(text: str) -> bytes:
+    """Return the words of a text in one case, separated by spaces."""
+    words = text.encode(errors="ignore").translate(_LETTERS, _INVISIBLE_BYTES)  # drops surrogate halves, too
     return words if text.isascii() else _BEYOND_ASCII.sub(_beyond_ascii, words)
 
 
 def _beyond_ascii(found: re.Match[bytes]) -> bytes:
-    """What a run of characters beyond ASCII is in the words that it is in, or between."""
+    """Normalize a run of characters beyond ASCII."""
     run = found[0]
-    return _letters(run) if len(run) > SHORT_RUN else _letters_of_short(run)
+    return _letters(run) if len(run) > MAX_CACHED_RUN else _letters_of_short(run)
 
 
 def _letters(run: bytes) -> bytes:
@@ -110,13 +109,13 @@ _letters_of_short = lru_cache(maxsize=4_096)(_letters)
 
 @lru_cache(maxsize=16_384)
 def _letter(character: str) -> str:
-    """What a character is in a word, whatever stands next to it: that of a Greek sigma would change its lower case."""
-    if ord(character) in _HIDDEN:
-        return _HIDDEN[ord(character)] or ""
+    """Normalize one character, whatever its neighbours: a Greek sigma's lower case would depend on them."""
+    if ord(character) in _INVISIBLE:
+        return _INVISIBLE[ord(character)] or ""
     if _IDEOGRAPH.match(character):
         return f" {character} "
     if character.isdigit():
-        return MARK + character
+        return SIGNIFICANT + character
     return "".join(letter if letter.isalnum() else " " for letter in character.casefold())
 
 
@@ -124,17 +123,21 @@ def _has_digit(word: str) -> bool:
     return any(map(str.isdigit, word))
 
 
-class _Text:
-    """A text taken apart: how often each word is in it, and which of these may not differ between copies."""
+class _WordCounts:
+    """The word counts of a text, and of its significant words: those that may not differ between copies."""
 
     def __init__(self, text: bytes) -> None:
         self.counts = Counter(text.decode().split())
-        self.telling = {word: times for word, times in self.counts.items() if word in _NEGATIONS or _has_digit(word)}
+        self.significant = {
+            word: times for word, times in self.counts.items() if word in _NEGATIONS or _has_digit(word)
+        }
 
-    def is_edited(self, other: _Text) -> bool:
-        """Whether these are the words of one text, a few of them edited, and none that tells."""
-        if self.telling != other.telling:
+    def is_edited(self, other: _WordCounts) -> bool:
+        """Return True if the words differ in few places, and in no significant word."""
+        if self.significant != other.significant:
             return False
         left, right = self.counts, other.counts
         differing = {word for word, _ in left.items() ^ right.items()}
-        return sum(abs(left[word] - right[word]) for word in differing) <= EDITED_SHARE * (left.total() + right.total())
+        return sum(abs(left[word] - right[word]) for word in differing) <= MAX_EDITED_SHARE * (
+            left.total() + right.total()
+        )

@@ -1,11 +1,13 @@
-"""The stage that orders the candidates: it never fails, and says what it fell back on."""
+"""Reranking of candidates, which falls back on the order of the search and never fails."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from lore.errors import ModelError
 from lore.protocols import FallbackReranker, OnUsage, Reranker
+from lore.query.deadlines import TimeLimit
 from lore.types import Hit, Reranking
 
 __all__ = ["rerank"]
@@ -17,23 +19,23 @@ def rerank(
     candidates: Sequence[Hit],
     limit: int,
     *,
+    time: TimeLimit,
     refusal: str = "",
     on_usage: OnUsage | None = None,
 ) -> Reranking:
-    """The best `limit` candidates: as the reranker orders them, or in the order of the search where there is none, it
-    fails, or it may not be paid for (`refusal` says why) and has no other behind it.
+    """Return the best `limit` candidates, in the reranker's order.
+
+    The order of the search stands, with a note, if the reranker fails, is late, or may not be paid for (`refusal` is
+    the reason) and has no free one behind it.
     """
     if not reranker or not candidates:
         return Reranking(tuple(candidates[:limit]), "")
+    ranking = partial(_ranking, reranker, question, candidates, limit, refusal, on_usage)
     try:
-        ranking = _ranking(reranker, question, candidates, limit, refusal, on_usage)
-        if ranking.hits or ranking.notes:
-            return ranking
-        reason = "It gave no passages."
+        return time.call(ranking, "It")
     except ModelError as error:
-        reason = str(error)
-    note = f"The passages are in the order of the search; the reranker failed: {reason}"
-    return Reranking(tuple(candidates[:limit]), "", (note,))
+        note = f"The passages are in the order of the search, because the reranker failed: {error}"
+        return Reranking(tuple(candidates[:limit]), "", (note,))
 
 
 def _ranking(
@@ -46,7 +48,11 @@ def _ranking(
 ) -> Reranking:
     if isinstance(reranker, FallbackReranker):
         ranking = reranker.rank(question, candidates, limit, refusal=refusal, on_usage=on_usage)
-        return Reranking(ranking.hits[:limit], ranking.reranker, ranking.notes)
-    if refusal:
+        hits, name, notes = ranking.hits[:limit], ranking.reranker, ranking.notes
+    elif refusal:
         return Reranking(tuple(candidates[:limit]), "", (refusal,))
-    return Reranking(tuple(reranker.rerank(question, candidates, limit)[:limit]), reranker.name)
+    else:
+        hits, name, notes = tuple(reranker.rerank(question, candidates, limit)[:limit]), reranker.name, ()
+    if not hits and not notes:
+        raise ModelError("It returned no passages.")
+    return Reranking(hits, name, notes)

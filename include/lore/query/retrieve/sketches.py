@@ -1,9 +1,9 @@
-"""What the words of texts come to in a few numbers, for many texts at once: they tell which can be copies at all.
+"""Sketches of the words of many texts at once, which find the pairs that can be copies.
 
-A word is hashed by a polynomial of its bytes. The words that tell, of which copies have the same, give one number. All
-words together, each of them turning over one of 1,024 bits, give a parity sketch: two texts differ in at least as many
-words as bits (the count sketch of https://doi.org/10.1007/3-540-45465-9_59, of which only parities are kept). Nothing
-is decided by that: texts that say different things may come to the same numbers, but copies always do.
+A polynomial of its bytes hashes each word. The significant words, equal in copies, sum to one number. All words, each
+flipping one of 1,024 bits, give a parity sketch: two texts differ in at least as many words as bits (a count sketch,
+https://doi.org/10.1007/3-540-45465-9_59, reduced to parities). Different texts may have the same sketch, but copies
+always match, so the caller compares the pairs found.
 """
 
 from __future__ import annotations
@@ -19,32 +19,31 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.uint64]
     Places = NDArray[np.intp]
 
-__all__ = ["MARK", "earlier_alike"]
+__all__ = ["SIGNIFICANT", "earlier_copy_candidates"]
 
 BITS = 1_024
 BASE, SPREAD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
-"""Odd numbers without a pattern: powers of the first tell the bytes of a word apart, the second spreads hashes."""
-MARK = "\x01"
-"""What a word has in it that tells without a digit of ASCII, such as one with a digit of another script."""
+"""Odd numbers without a pattern: powers of the first weigh the bytes of a word, and the second spreads hashes."""
+SIGNIFICANT = "\x01"
+"""Marks a word as significant although it has no ASCII digit, such as one with a digit of another script."""
 BATCH_BYTES, BATCH_TEXTS = 1 << 17, 1 << 8
-"""So many are looked at together: a byte takes some 40 meanwhile, and a text 8,000."""
+"""Largest batch in bytes and texts; in memory each byte takes about 40 and each text 8,000."""
 PAIRS = 1 << 16
-"""So many pairs are compared at a time; each takes some 500 bytes meanwhile."""
+"""Pairs compared at a time; each takes about 500 bytes."""
 
 
-def earlier_alike(texts: Sequence[bytes], share: float, telling: Collection[str] = ()) -> list[list[int]]:
-    """For each text the places of those before it that may differ in at most that share of both texts' words, and not
-    in those that tell: words with a digit, with MARK, and those of `telling`. All that do are among them, and of others
-    those in which the same words tell and what differs is there an even number of times.
+def earlier_copy_candidates(texts: Sequence[bytes], share: float, significant: Collection[str] = ()) -> list[list[int]]:
+    """Return for each text the places of earlier texts that may be its copies.
 
-    Words are parted by any number of spaces.
+    Copies differ in at most `share` of both texts' words, and in no significant word: one with a digit, with
+    SIGNIFICANT, or in `significant`. All copies are among the result, with a few other texts. Spaces separate words.
     """
     import numpy as np
 
     found: list[list[int]] = [[] for _ in texts]
     if len(texts) < 2:
         return found
-    parts = [_sketch(batch, telling) for batch in _batches(texts)]
+    parts = [_sketch(batch, significant) for batch in _batches(texts)]
     later, earlier = _pairs(_Sketches(*map(np.concatenate, zip(*parts, strict=True))), share)
     order = np.lexsort((earlier, later))
     for place, other in zip(later[order].tolist(), earlier[order].tolist(), strict=True):
@@ -53,26 +52,28 @@ def earlier_alike(texts: Sequence[bytes], share: float, telling: Collection[str]
 
 
 class _Sketches(NamedTuple):
+    """Sketches of several texts, shape (texts,) each but for `bits`."""
+
     lengths: Places
-    """How many words each text has."""
-    telling: Numbers
-    """What its words that tell come to."""
+    """Number of words."""
+    significant: Numbers
+    """Sum over the significant words."""
     bits: Numbers
-    """All its words: 16 times 64 bits for each text."""
+    """Parities of all words, shape (texts, 16)."""
 
 
 def _pairs(sketches: _Sketches, share: float) -> tuple[Places, Places]:
-    """Which texts are alike by these numbers: the places of the later and of the earlier one of each pair.
+    """Return the places of the later and of the earlier text of each pair with matching sketches.
 
-    Sorted by what tells and then by length, all that a text can be like among those after it stand next to it.
+    In the order of significant words and length, all possible copies of a text follow it directly.
     """
     import numpy as np
 
-    order = np.lexsort((sketches.lengths, sketches.telling))
-    lengths, telling, bits = sketches.lengths[order], sketches.telling[order], sketches.bits[order]
-    groups = np.concatenate([[0], np.cumsum(telling[1:] != telling[:-1])])
+    order = np.lexsort((sketches.lengths, sketches.significant))
+    lengths, significant, bits = sketches.lengths[order], sketches.significant[order], sketches.bits[order]
+    groups = np.concatenate([[0], np.cumsum(significant[1:] != significant[:-1])])
     longest = (lengths * ((1 + share) / (1 - share))).astype(np.intp) + 1
-    apart = longest.max() + 1  # between two groups, so that no length of one reaches into the next
+    apart = longest.max() + 1  # so that no length of one group reaches into the next
     ends = np.searchsorted(groups * apart + lengths, groups * apart + longest, side="right")
     counts = ends - np.arange(len(order)) - 1
     totals = np.cumsum(counts)
@@ -101,7 +102,7 @@ def _batches(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     yield texts[start:]
 
 
-def _sketch(texts: Sequence[bytes], telling: Collection[str]) -> _Sketches:
+def _sketch(texts: Sequence[bytes], significant: Collection[str]) -> _Sketches:
     import numpy as np
 
     data = np.frombuffer(b" " + b" ".join(texts) + b" ", dtype=np.uint8)
@@ -114,18 +115,18 @@ def _sketch(texts: Sequence[bytes], telling: Collection[str]) -> _Sketches:
     powers, inverses = _powers(max(2 * BATCH_BYTES, len(data)))
     hashes = np.add.reduceat(data * inside * powers[: len(data)], starts) * inverses[starts]
     texts_of_words = np.repeat(np.arange(len(texts)), lengths)
-    signs = np.flatnonzero(((data >= ord("0")) & (data <= ord("9"))) | (data == ord(MARK)))
-    told = np.isin(hashes, [_hash(word) for word in telling])
-    told[np.searchsorted(starts, signs, side="right") - 1] = True
+    signs = np.flatnonzero(((data >= ord("0")) & (data <= ord("9"))) | (data == ord(SIGNIFICANT)))
+    marked = np.isin(hashes, [_hash(word) for word in significant])
+    marked[np.searchsorted(starts, signs, side="right") - 1] = True
     return _Sketches(
         lengths,
-        _telling(hashes[told], texts_of_words[told], len(texts)),
+        _significant(hashes[marked], texts_of_words[marked], len(texts)),
         _bits(hashes, texts_of_words, len(texts)),
     )
 
 
-def _telling(hashes: Numbers, texts_of_words: Places, count: int) -> Numbers:
-    """For each text the sum over these words, each of them once."""
+def _significant(hashes: Numbers, texts_of_words: Places, count: int) -> Numbers:
+    """Return for each text the sum over these words, each counted once."""
     import numpy as np
 
     order = np.lexsort((hashes, texts_of_words))
@@ -160,7 +161,7 @@ def _hash(word: str) -> np.uint64:
 
 @lru_cache(maxsize=1)
 def _powers(size: int) -> tuple[Numbers, Numbers]:
-    """The powers of BASE from 0 on, and those of its inverse, modulo 2^64."""
+    """Return the powers of BASE from 0 on, and of its inverse, modulo 2^64."""
     import numpy as np
 
     steps = np.ones((2, size), dtype=np.uint64)

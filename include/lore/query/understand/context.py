@@ -1,11 +1,11 @@
-"""The assistant's global context: a short text of the team's own that answers the easy questions without a search.
+"""The assistant's global context: a short text by the team that answers easy questions without a search.
 
-It is handed over and cited like any passage, so that an answer from it is checked like any other.
+The model gets and cites it like any passage, so that an answer from it is checked like any other.
 
-A language model chooses which questions it answers. Without one, a line of it is quoted only where that is certain: a
-question for a place, person or time, all of whose words stand in that line, and more of them than the assistant's own
-name has. Measured with all-MiniLM-L6-v2 on two contexts of seven lines: of 178 questions that their documents answer
-none is taken from the search so, and of 27 that a context answers 9 are quoted; the others are searched for.
+A language model chooses the questions that it answers. Without one, a line is quoted only in certain cases: a question
+for a place, person or time whose words are all in that line, with more words than the assistant's name. Measured with
+all-MiniLM-L6-v2 on two contexts of seven lines: of 178 questions for their documents, none is kept from the search; of
+27 questions for a context, 9 are quoted and the others searched for.
 """
 
 from __future__ import annotations
@@ -27,17 +27,16 @@ __all__ = ["GlobalContext"]
 
 SOURCE_ID = "assistant"
 COVERAGE_WEIGHT = 0.25
-CERTAIN = 0.80
-"""Kinship (cosine, and a quarter of the share of words that a line holds) from which a line is quoted."""
-ABSURD = 0.30
-"""Kinship below which a model that would answer from the context is not believed: 0 of 27 right choices, 61 of 178
-wrong ones."""
+MIN_LINE_RELEVANCE = 0.80
+"""Relevance (cosine plus a quarter of the share of words that a line has) from which a line is quoted."""
+MIN_CONTEXT_RELEVANCE = 0.30
+"""Relevance below which a model's choice of the context is rejected: 0 of 27 right choices and 61 of 178 wrong ones."""
 
-_LOOKS_UP = re.compile(r"\W*(?:where|who|whom|which|when)\b", re.IGNORECASE)
+_LOOKUP = re.compile(r"\W*(?:where|who|whom|which|when)\b", re.IGNORECASE)
 
 
 class GlobalContext:
-    """What the assistant knows of itself. `file` is the name of the declaration, which citations name."""
+    """The team's description of its assistant. Citations refer to it by `file`, the name of its declaration."""
 
     def __init__(self, name: str, text: str, embedder: Embedder, *, file: str = "assistant.yaml") -> None:
         self.name = name
@@ -50,43 +49,43 @@ class GlobalContext:
 
     @property
     def passage(self) -> Hit:
-        """All of it."""
+        """The whole context as one passage."""
         return self._hit(self.text, 0)
 
-    def holds(self, question: str) -> bool:
-        """False where a question is so far from every line that no model's word for it is taken."""
+    def may_answer(self, question: str) -> bool:
+        """Return False if the question is so far from every line that no model's choice of the context is believed."""
         try:
-            return self._nearest(question)[1] >= ABSURD
-        except ModelError:  # nothing to judge by
+            return self._nearest(question)[1] >= MIN_CONTEXT_RELEVANCE
+        except ModelError:  # without vectors there is nothing to judge by
             return True
 
     def line_for(self, question: str) -> Hit | None:
-        """The line that answers the question, where that is certain without a language model."""
+        """Return the line that answers the question, if that is certain without a language model."""
         wanted = set(content_words(question))
-        if not _LOOKS_UP.match(question) or not wanted - set(content_words(self.name)):
+        if not _LOOKUP.match(question) or not wanted - set(content_words(self.name)):
             return None
         try:
-            number, kinship = self._nearest(question)
-        except ModelError:  # the search will say so
+            number, relevance = self._nearest(question)
+        except ModelError:  # the search reports it
             return None
         line = self._lines[number]
-        if kinship < CERTAIN or not wanted <= set(content_words(line)):
+        if relevance < MIN_LINE_RELEVANCE or not wanted <= set(content_words(line)):
             return None
         return self._hit(line, self.text.index(line))
 
     def _nearest(self, question: str) -> tuple[int, float]:
-        """The number of the line with the highest kinship, and that."""
+        """Return the index and the relevance of the most relevant line."""
         with self._lock:
             if self._vectors is None:
                 self._vectors = self._embedder.embed_documents(self._lines)
         cosines = self._vectors @ self._embedder.embed_query(question)
         wanted = set(content_words(question))
-        kinships = [
+        relevances = [
             float(cosine) + COVERAGE_WEIGHT * len(wanted & set(content_words(line))) / max(1, len(wanted))
             for cosine, line in zip(cosines, self._lines, strict=True)
         ]
-        best = max(range(len(kinships)), key=kinships.__getitem__)
-        return best, kinships[best]
+        best = max(range(len(relevances)), key=relevances.__getitem__)
+        return best, relevances[best]
 
     def _hit(self, text: str, start: int) -> Hit:
         document_id = f"{SOURCE_ID}:{self._file}"

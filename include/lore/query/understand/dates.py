@@ -1,4 +1,4 @@
-"""Dates that a question names, as bounds on when a passage was last changed."""
+"""Dates in a question, as bounds on the last change of a passage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from lore.types import Filters
 
-__all__ = ["named_dates", "names_a_time", "read_dates"]
+__all__ = ["dates_by_rules", "mentions_time", "parse_dates"]
 
 EARLIEST_YEAR = 1990
 
@@ -42,14 +42,14 @@ _TIME = re.compile(
     r"|aujourd|hier|dernier\w*|depuis|récent\w*|hoy|ayer|últim\w*|desde|reciente\w*)\b",
     re.IGNORECASE,
 )
-"""Four languages; in another one a question is bounded by a year in digits only."""
+"""Time words of four languages; in any other, only a year in digits bounds a question."""
 
 
-def named_dates(text: str, today: date, *, of_a_source: bool = False) -> Filters:
-    """The bounds that a question names, where they cannot be about anything but when something was written or changed.
+def dates_by_rules(text: str, today: date, *, of_a_source: bool = False) -> Filters:
+    """Return the bounds in a question that clearly mean the time of writing or change.
 
-    "How do I list the runs since March 2024?" names no such bound, "What was changed since March 2024?" does.
-    `of_a_source` says that the question also names where to look, which leaves no doubt either.
+    "What was changed since March 2024?" has such a bound, "How do I list the runs since March 2024?" has none.
+    `of_a_source` means that the question also names a source, which removes the doubt as well.
     """
     if _INSTRUCTION.match(text) or not (of_a_source or _CHANGE.search(text)):
         return Filters()
@@ -72,18 +72,18 @@ def named_dates(text: str, today: date, *, of_a_source: bool = False) -> Filters
     return _bounds(after, before, today)
 
 
-def read_dates(after: str, before: str, today: date) -> Filters:
-    """The bounds that a language model wrote, as ISO dates; what is none, or cannot be meant, is left out."""
+def parse_dates(after: str, before: str, today: date) -> Filters:
+    """Parse the ISO dates that a language model wrote; invalid and implausible ones are left out."""
     return _bounds(_iso(after), _iso(before), today)
 
 
-def names_a_time(text: str) -> bool:
-    """Whether a text has any word of a time: a model that sets a bound without one made it up."""
+def mentions_time(text: str) -> bool:
+    """Return True if a text mentions any time; without one, a model invented its bound."""
     return bool(_TIME.search(text))
 
 
 def _bounds(after: date | None, before: date | None, today: date) -> Filters:
-    """As filters, where they leave a time in the past; a bound in the future bounds nothing."""
+    """Return the bounds as filters, without bounds in the future and contradictory ones."""
     if after is not None and (after > today or after.year < EARLIEST_YEAR):
         after = None
     if before is not None and (before > today or before.year < EARLIEST_YEAR):
@@ -98,7 +98,7 @@ def _midnight(day: date | None) -> datetime | None:
 
 
 def _period(found: re.Match[str]) -> tuple[date, date] | None:
-    """The first day of what was named, and the first day after it; None for a day that no calendar has."""
+    """Return the first day of a matched period and the first day after it, or None for an invalid date."""
     try:
         if found["only_year"]:
             year = int(found["only_year"])

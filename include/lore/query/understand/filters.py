@@ -1,8 +1,7 @@
-"""What a question itself narrows the search to: sources and dates, from its words, and how a search is held to them.
+"""Filters that a question's own words set: sources and dates.
 
-Words alone are read only where they cannot mean anything else: a question on "a Slack variable" or on "GitHub
-actions" is about these things, not asked of these sources. A language model may read more out of a question, and is
-believed only where the question has words that name the source, or a time.
+The rules read only unambiguous words: "a Slack variable" or "GitHub actions" names a subject, not a source. A language
+model may infer more, and its filters count only if the question has words for the source, or for a time.
 """
 
 from __future__ import annotations
@@ -13,15 +12,23 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from lore.query.content_words import content_words
-from lore.query.understand.dates import named_dates, names_a_time, read_dates
+from lore.query.understand.dates import dates_by_rules, mentions_time, parse_dates
 from lore.types import PUBLIC, Filters, Hit, Question
 
-__all__ = ["SearchableSource", "checked_filters", "describe", "fitting", "named_filters", "narrowed", "visible_to"]
+__all__ = [
+    "SearchableSource",
+    "describe_filters",
+    "filter_by_date",
+    "filters_by_rules",
+    "narrow_question",
+    "validate_filters",
+    "visible_sources",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchableSource:
-    """A source that a question may name; `channels` are names without #, `audiences` those who may know of it."""
+    """A source that a question may name. `channels` have no #; only `audiences` may learn that it exists."""
 
     id: str
     kind: str = ""
@@ -42,7 +49,7 @@ KIND_WORDS: Mapping[str, str] = {
     "stackoverflow": "stack overflow stackoverflow",
     "discourse": "discourse forum topics",
 }
-"""What people call a kind: one of these, or a word of its title or id, must stand where a model names a source."""
+"""People's words for each kind. A source that a model names needs one of these, or a word of its title or id."""
 
 _PHRASES = tuple(
     (re.compile(pattern, re.IGNORECASE), kinds)
@@ -60,8 +67,8 @@ _DOCS_OF = re.compile(r"\b(?:the|our) (?:(\S+) (?:docs|documentation)|(?:docs|do
 _CHANNEL = re.compile(r"(?<![\w&#/])#([\w-]{1,80})")
 
 
-def visible_to(sources: Iterable[SearchableSource], question: Question) -> list[SearchableSource]:
-    """The sources that the asker may know of, and that the question is not already narrowed away from."""
+def visible_sources(sources: Iterable[SearchableSource], question: Question) -> list[SearchableSource]:
+    """Return the sources that the asker may know of and that the question doesn't exclude."""
     return [
         source
         for source in sources
@@ -69,18 +76,18 @@ def visible_to(sources: Iterable[SearchableSource], question: Question) -> list[
     ]
 
 
-def named_filters(question: Question, known: Sequence[SearchableSource], today: date) -> Filters:
-    """What the words of the question narrow the search to, by exact rules; English only."""
+def filters_by_rules(question: Question, known: Sequence[SearchableSource], today: date) -> Filters:
+    """Return the filters that the question's words set by exact rules; English only."""
     sources = _named_sources(question.text, known)
-    return replace(named_dates(question.text, today, of_a_source=bool(sources)), sources=sources)
+    return replace(dates_by_rules(question.text, today, of_a_source=bool(sources)), sources=sources)
 
 
-def checked_filters(
+def validate_filters(
     sources: Sequence[str], after: str, before: str, question: Question, known: Sequence[SearchableSource], today: date
 ) -> tuple[Filters, tuple[str, ...]]:
-    """What remains of a language model's filters, and notes on what does not.
+    """Return the valid filters of a language model, and notes on the others.
 
-    A source must exist, and the user's words must name it; a date must be one, and the user must have named a time.
+    A source must exist and be named by the user; a date must be valid, and the user must have mentioned a time.
     """
     said = " ".join([*(message.content for message in question.history if message.role == "user"), question.text])
     by_id = {source.id: source for source in known}
@@ -89,21 +96,21 @@ def checked_filters(
     if dropped := [name for name in dict.fromkeys(sources) if name not in kept]:
         listed = ", ".join(name[:50] for name in dropped[:3])
         notes.append(f"The language model named sources that the question does not name: {listed}.")
-    dates = read_dates(after, before, today)
-    if (after.strip() or before.strip()) and (dates == Filters() or not names_a_time(said)):
+    dates = parse_dates(after, before, today)
+    if (after.strip() or before.strip()) and (dates == Filters() or not mentions_time(said)):
         notes.append("The language model named dates that cannot be used or that the question does not name.")
         dates = Filters()
     return replace(dates, sources=() if len(kept) == len(known) else kept), tuple(notes)
 
 
-def narrowed(question: Question, filters: Filters) -> Question:
-    """The question with its sources narrowed to those of the filters: never widened, and never to none."""
+def narrow_question(question: Question, filters: Filters) -> Question:
+    """Return the question with its sources narrowed to those of the filters; never widened, never to none."""
     allowed = tuple(name for name in filters.sources if not question.sources or name in question.sources)
     return replace(question, sources=allowed) if allowed else question
 
 
-def fitting(hits: Iterable[Hit], filters: Filters) -> list[Hit]:
-    """The hits whose date fits. A passage without a date is left out: nothing says that it fits."""
+def filter_by_date(hits: Iterable[Hit], filters: Filters) -> list[Hit]:
+    """Return the hits within the filters' dates; a passage without a date is left out."""
     after, before = filters.updated_after, filters.updated_before
     if after is None and before is None:
         return list(hits)
@@ -118,8 +125,8 @@ def fitting(hits: Iterable[Hit], filters: Filters) -> list[Hit]:
     return kept
 
 
-def describe(filters: Filters) -> str:
-    """The filters in words: "in team_slack, changed since 2024-03-01"; "" where there are none."""
+def describe_filters(filters: Filters) -> str:
+    """Return the filters in words, such as "in team_slack, changed since 2024-03-01"; "" without any."""
     parts = [f"in {', '.join(filters.sources)}"] if filters.sources else []
     bounds = (("since", filters.updated_after), ("before", filters.updated_before))
     dates = [f"{word} {_day(moment)}" for word, moment in bounds if moment]
@@ -142,7 +149,7 @@ def _named_sources(text: str, known: Sequence[SearchableSource]) -> tuple[str, .
 
 
 def _is_quoted(source: SearchableSource, text: str) -> bool:
-    """Whether a phrase such as "in the source tracker" or "in the Tidewheel handbook" names the source itself."""
+    """Return True if a phrase such as "in the source tracker" or "in the Tidewheel handbook" names the source."""
     names = [rf"source [\"'`]?{re.escape(source.id)}"]
     if re.search(r"[_-]", source.id):
         names.append(rf"[\"'`]?{re.escape(source.id)}")
@@ -163,7 +170,7 @@ def _of_kind(text: str, known: Sequence[SearchableSource]) -> list[str]:
 
 
 def _is_named(source: SearchableSource, said: str, known: Sequence[SearchableSource]) -> bool:
-    """Whether a text has a word that names this source and not every other one as well."""
+    """Return True if a text has a word that names this source, but not every other one too."""
     common = set.intersection(*(_name_words(one) for one in known)) if len(known) > 1 else set[str]()
     return bool((_name_words(source) - common) & set(content_words(said)))
 

@@ -1,7 +1,7 @@
-"""A follow-up as a question of its own, without a language model: what it leaves out comes from the questions before.
+"""Completion of a follow-up without a language model, by the words of earlier questions.
 
-The rule reads English. It is meant for "and in version 3?", "why?" and "how do I stop it?", and leaves a question that
-names what it is about as it is: what was asked before is then about something else as often as not.
+The rules read English, and serve "and in version 3?", "why?" and "how do I stop it?". A question that names its subject
+stays unchanged, because the earlier questions often have another subject.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import re
 from lore.query.content_words import content_words
 from lore.types import Question
 
-__all__ = ["stand_alone", "with_subject"]
+__all__ = ["restore_subject", "standalone_question"]
 
 MAX_BORROWED = 12
-"""Words that are borrowed from the questions before: a pasted log would outweigh what is asked now."""
+"""Most words borrowed from earlier questions: a pasted log would outweigh the present one."""
 MAX_WORDS = 14
-"""A longer message says what it is about; "it" and "that" then mean something inside it."""
+"""A longer message names its subject; "it" and "that" then refer to something inside it."""
 
-SELF_CONTAINED = 4
-"""With so many content words before it, a pronoun means one of them."""
-FRAGMENT = 3
-"""So many content words or fewer, after "why" or "in": too little to be searched for alone."""
+MIN_ANTECEDENT_WORDS = 4
+"""With this many content words before it, a pronoun refers to one of them."""
+MAX_FRAGMENT_WORDS = 3
+"""Content words after "why" or "in" that are too few for a search."""
 
 _WORD = re.compile(r"[^\W_](?:[\w.+-]*[^\W_])?")
 _PRONOUN = re.compile(
@@ -31,46 +31,43 @@ _PRONOUN = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(r"\b(?:is|are|was|were)\s+there\s+(?:a|an|any|some)\b", re.IGNORECASE)
-"""Words that look like pronouns and stand for nothing: "is there a way"."""
-_GOES_ON = re.compile(
+"""Words that look like pronouns but refer to nothing: "is there a way"."""
+_CONTINUATION = re.compile(
     r"\W*(?:and|but|or|also|(?:what|how) about|what else|how come|elaborate|go on|continue)\b", re.IGNORECASE
 )
 _FRAGMENT = re.compile(r"\W*(?:why|so|then|what if|explain|more|in|on|for|with|without|from|instead)\b", re.IGNORECASE)
 _DEFINITION = re.compile(r"\W*(?:what|who)\s*(?:is|are|['’]s|does|do)\b", re.IGNORECASE)
 
 
-def stand_alone(question: Question) -> str:
-    """The question, with the content words of what the user asked before where it cannot be understood without.
-
-    Without history, and where the question says itself what it is about, it is returned as it is.
-    """
-    borrowed = _borrowed(question)
+def standalone_question(question: Question) -> str:
+    """Return the question, completed by content words of the user's earlier questions if it depends on them."""
+    borrowed = _borrowed_words(question)
     return f"{question.text} {' '.join(borrowed)}" if borrowed else question.text
 
 
-def with_subject(said: str, question: Question) -> str:
-    """What a language model made of a question, with the words that it forgot of what the conversation is about.
+def restore_subject(rewritten: str, question: Question) -> str:
+    """Return a language model's rewritten question, with the conversation's subject added if it was lost.
 
-    A message with a pronoun, or of one content word or none ("which strategies are there?"), gets its subject from
-    before. A complete question that lacks most of those words has lost it. One that only begins with "and" may be about
-    something else.
+    A message with a pronoun, or with at most one content word ("which strategies are there?"), has its subject in the
+    conversation; a rewriting that lacks most of those words has lost it. A message that only begins with "and" may have
+    another subject.
     """
-    borrowed = _borrowed(question)
+    borrowed = _borrowed_words(question)
     if len(set(content_words(question.text))) > 1 and not _has_pronoun(question.text):
-        return said
-    there = set(content_words(said))
-    lost = [word for word in borrowed if not set(content_words(word)) <= there]
-    return f"{said} {' '.join(lost)}" if 2 * len(lost) > len(borrowed) else said
+        return rewritten
+    present = set(content_words(rewritten))
+    lost = [word for word in borrowed if not set(content_words(word)) <= present]
+    return f"{rewritten} {' '.join(lost)}" if 2 * len(lost) > len(borrowed) else rewritten
 
 
-def _borrowed(question: Question) -> list[str]:
-    """The content words of what was asked before, where the question leans on them and does not have them.
+def _borrowed_words(question: Question) -> list[str]:
+    """Return the content words of earlier questions that the question depends on and lacks.
 
-    Where the user asked nothing before, they come from what others wrote, from its beginning on: there a conversation
-    says what it is about.
+    If the user asked nothing before, they come from the messages of others, oldest first: a conversation names its
+    subject at its beginning.
     """
     borrowed = list[str]()
-    if not _leans(question.text):
+    if not _depends_on_history(question.text):
         return borrowed
     seen = set(content_words(question.text))
     own = [message for message in question.history if message.role == "user"]
@@ -81,25 +78,25 @@ def _borrowed(question: Question) -> list[str]:
             if stems and not stems <= seen and len(borrowed) < MAX_BORROWED:
                 seen |= stems
                 borrowed.append(word)
-        if not _leans(message.content):
+        if not _depends_on_history(message.content):
             break
     return borrowed
 
 
-def _leans(text: str) -> bool:
-    """Whether a message leans on what was said before it."""
+def _depends_on_history(text: str) -> bool:
+    """Return True if a message depends on the conversation before it."""
     if len(_WORD.findall(text)) > MAX_WORDS:
         return False
-    meaning = len(set(content_words(text)))
-    if _GOES_ON.match(text) or (meaning <= FRAGMENT and _FRAGMENT.match(text)):
+    count = len(set(content_words(text)))
+    if _CONTINUATION.match(text) or (count <= MAX_FRAGMENT_WORDS and _FRAGMENT.match(text)):
         return True
-    if meaning <= 1 and not _DEFINITION.match(text):
+    if count <= 1 and not _DEFINITION.match(text):
         return True
     return _has_pronoun(text)
 
 
 def _has_pronoun(text: str) -> bool:
-    """Whether a message has a pronoun that stands for nothing in the message itself."""
+    """Return True if a message has a pronoun that refers to nothing in the message itself."""
     text = _PLACEHOLDER.sub(" ", text)
     pronoun = _PRONOUN.search(text)
-    return pronoun is not None and len(set(content_words(text[: pronoun.start()]))) < SELF_CONTAINED
+    return pronoun is not None and len(set(content_words(text[: pronoun.start()]))) < MIN_ANTECEDENT_WORDS

@@ -1,4 +1,4 @@
-"""What the planning call asks a language model for, read leniently: what is of use in a reply is used."""
+"""The reply that the planning call asks a language model for, parsed leniently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["WORDINGS", "PlanReply", "distinct", "usable_lines"]
 WORDINGS = 3
 MAX_ITEMS = 20
 MAX_REPLY_CHARACTERS = 4_000
-"""How much of each text of a reply is looked at: a model that writes without end must not cost more than that."""
+"""Characters read of each text of a reply, which bound the work on a model that doesn't stop."""
 
 ROUTES = ("search", "context", "small_talk")
 
@@ -41,13 +41,13 @@ Texts: TypeAlias = Annotated[list[str], BeforeValidator(_texts)]
 
 
 class PlanReply(BaseModel):
-    """The reply. Anything of a wrong type counts as not given."""
+    """The reply of the planning call. A value of a wrong type counts as missing."""
 
     question: Text = Field("", description="The user's last message as a complete question, in its own language")
     wordings: Texts = Field(
         default_factory=list,
         description="Exactly three different search queries for it",
-        json_schema_extra={"minItems": WORDINGS, "maxItems": WORDINGS},  # bounds the model, not what is accepted
+        json_schema_extra={"minItems": WORDINGS, "maxItems": WORDINGS},  # binds the model, not the parser
     )
     route: Annotated[Literal["search", "context", "small_talk"], BeforeValidator(_route)] = Field(
         "search", description="search, unless <assistant> states the answer (context) or nothing is asked (small_talk)"
@@ -58,10 +58,10 @@ class PlanReply(BaseModel):
 
 
 def usable_lines(texts: Iterable[str], limit: int, *, like: str) -> Iterator[str]:
-    """The lines of what a model wrote, without numbers, bullets, quotes and emptiness.
+    """Yield the usable lines of a model's texts, without numbers, bullets and quotation marks.
 
-    A line longer than `limit` is no query, and neither is one in a script that `like`, the conversation, has no letter
-    of: Latin aside, in which software is written about everywhere.
+    Lines longer than `limit` are left out, and so are lines in a script that `like`, the conversation, doesn't use.
+    Latin is always allowed, because software is written about in it everywhere.
     """
     scripts = {"LATIN", *_scripts(like)}
     for text in texts:
@@ -72,7 +72,7 @@ def usable_lines(texts: Iterable[str], limit: int, *, like: str) -> Iterator[str
 
 
 def distinct(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that differ in more than case, spaces and marks."""
+    """Yield the lines that differ in more than case, spaces and punctuation."""
     seen: set[str] = set()
     for line in lines:
         key = " ".join(re.findall(r"\w+", line.casefold()))
@@ -82,7 +82,7 @@ def distinct(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _scripts(text: str) -> Iterator[str]:
-    """The scripts of a text's letters, as Unicode's names of them begin: LATIN, CJK, CYRILLIC …"""
-    for letter in set(text):  # a conversation may be long, and its letters are few
+    """Yield the scripts of a text's letters by the first word of their Unicode names: LATIN, CJK, CYRILLIC …"""
+    for letter in set(text):  # few letters, however long the conversation
         if letter.isalpha():
             yield unicodedata.name(letter, "LATIN").split()[0].removeprefix("FULLWIDTH")

@@ -1,6 +1,4 @@
-"""What the sentences of an answer claim: each is held against the passages that it cites, and marked where they do not
-bear it out.
-"""
+"""Claims of an answer: sentences that their cited passages don't support, or misquote, get a mark."""
 
 from __future__ import annotations
 
@@ -10,32 +8,32 @@ from dataclasses import dataclass, field
 
 from lore.query.content_words import content_words
 from lore.query.verify.citation_syntax import CHECKED
-from lore.query.verify.commands import KnownCode
-from lore.query.verify.support import Support
+from lore.query.verify.commands import AllowedCode
+from lore.query.verify.support import SupportChecker
 
-__all__ = ["LEGEND", "MARK", "Review", "Statements", "mark_names"]
+__all__ = ["LEGEND", "MARK", "ClaimChecker", "ClaimFindings", "unknown_names_note"]
 
 MARK = "(?)"
-"""Stands after the citation of a sentence that its passage does not bear out. A citation before it stays a citation."""
+"""The mark after the citation of a sentence that its passage doesn't support."""
 LEGEND = f"*{MARK} The source does not clearly say this: check it before you rely on it.*"
-FEWEST_WORDS = 2
-FEWEST_UNCITED_WORDS = 3
-"""A sentence of fewer content words states nothing, or nothing that needs a source."""
-FEWEST_QUOTED_WORDS = 4
-"""Shorter quotations are names, labels and words that are talked about."""
-LONGEST_TOLD = 200
+MIN_CLAIM_WORDS = 2
+MIN_UNCITED_WORDS = 3
+"""A sentence of fewer content words claims nothing, or nothing that needs a source."""
+MIN_QUOTED_WORDS = 4
+"""Shorter quotations are names, labels and mentioned words."""
+MAX_REPORTED_CHARACTERS = 200
 
 _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.*?)(?<!`)\1(?!`)")
-_MARKERS = re.compile(r"^\s*(?:>\s*|[-*+]\s+|\d{1,9}[.)]\s+)*")
+_CONTAINERS = re.compile(r"^\s*(?:>\s*|[-*+]\s+|\d{1,9}[.)]\s+)*")
 _QUOTATION = re.compile(r"“([^“”]+)[”“]|„([^„“”]+)[“”]|«([^«»]+)»|(?<![\w\"])\"([^\"]+)\"(?!\w)")
 _WIDE_WORDS = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{4}")
-_LEFT_OUT = re.compile(r"\s*(?:…|\.\.\.|\[…\]|\[\.\.\.\])\s*")
-_NO_STATEMENT = re.compile(r"#{1,6}\s|\|?[\s:|-]+\|?$|\*[^*]+\*$|\([^()]+\)$")
+_ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.|\[…\]|\[\.\.\.\])\s*")
+_NO_CLAIM = re.compile(r"#{1,6}\s|\|?[\s:|-]+\|?$|\*[^*]+\*$|\([^()]+\)$")
 
 
 @dataclass
-class Review:
-    """What was found while the sentences were read."""
+class ClaimFindings:
+    """Findings about the sentences of an answer."""
 
     unsupported: list[str] = field(default_factory=list)
     misquoted: list[str] = field(default_factory=list)
@@ -44,44 +42,44 @@ class Review:
     supported: int = 0
 
 
-class Statements:
-    """Reviews the sentences of one answer. `texts` are the passages, by number from 1, and `known` is their code."""
+class ClaimChecker:
+    """Checks the sentences of one answer. `texts` are the passages, by number from 1, and `allowed` is their code."""
 
-    def __init__(self, support: Support, texts: Sequence[str], question: str, known: KnownCode) -> None:
+    def __init__(self, support: SupportChecker, texts: Sequence[str], question: str, allowed: AllowedCode) -> None:
         self._support = support
-        self._texts = [_plain(text) for text in texts]
-        self._question = _plain(question)
-        self._known = known
-        self.review = Review()
+        self._texts = [_normalized(text) for text in texts]
+        self._question = _normalized(question)
+        self._allowed = allowed
+        self.findings = ClaimFindings()
 
-    def read(self, sentence: str) -> str:
-        """A sentence or line that was checked already, with a mark where it needs one."""
+    def check(self, sentence: str) -> str:
+        """Return a cleaned sentence or line, with a mark if it needs one."""
         found = map(int, CHECKED.findall(_CODE_SPAN.sub("", sentence)))
         numbers = [number for number in found if 1 <= number <= len(self._texts)]
         marked = self._mark_code(sentence)
-        bare = " ".join(CHECKED.sub("", _MARKERS.sub("", sentence)).split())
-        if _NO_STATEMENT.match(bare) or bare.rstrip("*_").endswith((":", "?", "：", "？")):
+        bare = " ".join(CHECKED.sub("", _CONTAINERS.sub("", sentence)).split())
+        if _NO_CLAIM.match(bare) or bare.rstrip("*_").endswith((":", "?", "：", "？")):
             return marked
         misquoted = list(self._misquoted(sentence, bare, numbers))
-        self.review.misquoted.extend(misquoted)
-        words = FEWEST_UNCITED_WORDS if _WIDE_WORDS.search(bare) else len(set(content_words(bare)))
-        states = words >= FEWEST_WORDS and bool(numbers)
-        unsupported = states and not self._support.supports(bare, numbers)
-        self.review.cited += states
-        self.review.supported += states and not unsupported
+        self.findings.misquoted.extend(misquoted)
+        words = MIN_UNCITED_WORDS if _WIDE_WORDS.search(bare) else len(set(content_words(bare)))
+        is_claim = words >= MIN_CLAIM_WORDS and bool(numbers)
+        unsupported = is_claim and not self._support.supports(bare, numbers)
+        self.findings.cited += is_claim
+        self.findings.supported += is_claim and not unsupported
         if unsupported:
-            self.review.unsupported.append(bare[:LONGEST_TOLD])
-        if words >= FEWEST_UNCITED_WORDS and not numbers:
-            self.review.uncited += 1
+            self.findings.unsupported.append(bare[:MAX_REPORTED_CHARACTERS])
+        if words >= MIN_UNCITED_WORDS and not numbers:
+            self.findings.uncited += 1
         return _marked(marked) if unsupported or misquoted else marked
 
     def _mark_code(self, sentence: str) -> str:
-        """Mark names in code spans that are in no source."""
+        """Mark names in code spans that no source has."""
 
         def mark(span: re.Match[str]) -> str:
-            if self._known.allows_inline(span[2]) is not None:
+            if self._allowed.allows_inline(span[2]) is not None:
                 return span[0]
-            self.review.unsupported.append(span[0][:LONGEST_TOLD])
+            self.findings.unsupported.append(span[0][:MAX_REPORTED_CHARACTERS])
             return f"{span[0]} {MARK}"
 
         return _CODE_SPAN.sub(mark, sentence)
@@ -93,27 +91,27 @@ class Statements:
         if sentence.lstrip().startswith(">"):
             quotations = [bare]
         for quotation in quotations:
-            pieces = [_plain(piece) for piece in _LEFT_OUT.split(quotation)]
-            if len(" ".join(pieces).split()) < FEWEST_QUOTED_WORDS:
+            pieces = [_normalized(piece) for piece in _ELLIPSIS.split(quotation)]
+            if len(" ".join(pieces).split()) < MIN_QUOTED_WORDS:
                 continue
             if not all(any(piece in text for text in (*cited, self._question)) for piece in pieces):
-                yield quotation[:LONGEST_TOLD]
+                yield quotation[:MAX_REPORTED_CHARACTERS]
 
 
-def mark_names(names: Sequence[str]) -> str:
-    """A line below a code block that names what is in no source."""
+def unknown_names_note(names: Sequence[str]) -> str:
+    """Return the line below a code block that lists names that no source has."""
     return f"*{MARK} In no source: {', '.join(f'`{name}`' for name in names)}.*"
 
 
 def _marked(sentence: str) -> str:
-    """The mark stands after the last citation, else at the end before the full stop."""
+    """Insert the mark after the last citation, else before the full stop."""
     ends = [match.end() for match in CHECKED.finditer(sentence)]
     end = ends[-1] if ends else len(sentence.rstrip().rstrip(".!?。！？|").rstrip())
     return f"{sentence[:end]} {MARK}{sentence[end:]}"
 
 
-def _plain(text: str) -> str:
-    """A text as quotations are compared: words in one case, without markup and punctuation at its ends."""
+def _normalized(text: str) -> str:
+    """Normalize a text for comparing quotations: one case, no markup, no punctuation at its ends."""
     text = re.sub(r"[*_`\\]|\]\([^)\s]*\)|\[", "", text)
     text = text.translate(str.maketrans("’‘“”„«»", '\'\'"""""'))
     return " ".join(text.lower().split()).strip(" .,;:!?…\"'")

@@ -1,12 +1,12 @@
-"""Passages that speak to a language model instead of to a reader, and so are not to be believed.
+"""Detection of prompt injections: passages that instruct a language model instead of informing a reader.
 
-No rule in a prompt keeps a model from obeying what it reads. So a passage that gives it orders is recognised here by
-its words, and the check of an answer takes nothing on its word: no link, no command, and no support for a sentence. It
-is still handed over and may be cited, because a page on prompt injection reads the same.
+No rule in a prompt keeps a model from obeying what it reads. So the check of an answer trusts no link, command or
+statement that only a detected passage has. The model still gets the passage and may cite it, because a page about
+prompt injection reads the same.
 
-The patterns cover orders of the kinds that the literature lists (Greshake et al., "Not what you've signed up for",
-2023; OWASP LLM01) in the languages with most speakers. What they miss is caught by the rest of the check where it
-makes a model write something that stands in no passage.
+The patterns cover the kinds of instruction that the literature lists (Greshake et al., "Not what you've signed up for",
+2023; OWASP LLM01), in the languages with most speakers. The rest of the check catches an undetected one if it makes a
+model write something that no passage has.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["gives_orders"]
+__all__ = ["contains_injection"]
 
-LONGEST_LOOKED_AT = 20_000
+MAX_CHARACTERS = 20_000
 
 _WHAT = (
     r"(?:instructions?|rules?|prompts?|directions?|guidelines?|directives?|commands?|messages?|context|text|training"
@@ -27,7 +27,7 @@ _WHOM = r"(?:ai|a\.i\.|llms?|assistants?|language models?|chat ?bots?|gpt|chatgp
 _DISOBEY = "ignore disregard forget override bypass discard follow"
 _SAY = "reply respond answer output print say write return repeat"
 _MODELS = "ai llm assistant model bot gpt claude copilot"
-_ORDERS = tuple(
+_INJECTIONS = tuple(
     (words.split(), re.compile(pattern, re.IGNORECASE | re.MULTILINE))
     for words, pattern in (
         (
@@ -121,21 +121,21 @@ _ORDERS = tuple(
         ),
     )
 )
-"""Each with words of which one is in every text that it fits: looking for these first is fifty times faster."""
+"""Patterns, each with words of which every match has one: searching for these first is fifty times faster."""
 _UNSEEN_TEXT = re.compile(
     "(?<!\U0001f3f4)(?<![\U000e0000-\U000e007f])[\U000e0000-\U000e007f]|[\u200b\u200c\u2060-\u2064\ufeff]{4,}"
 )
-"""Characters that nobody sees and that spell out text for a model; behind a black flag they make it a country's."""
+"""Invisible characters that spell out text for a model; after a black flag they select a region."""
 
 
 @lru_cache(maxsize=256)
-def gives_orders(text: str) -> bool:
-    """Whether a passage has words that are meant for a language model, or hides text."""
-    text = text[:LONGEST_LOOKED_AT]
+def contains_injection(text: str) -> bool:
+    """Return True if a passage addresses a language model or hides text."""
+    text = text[:MAX_CHARACTERS]
     if _UNSEEN_TEXT.search(text):
         return True
     if not text.isascii():
         text = "".join(sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
     text = re.sub(r"[^\S\n]+", " ", text)
     lower = text.lower()
-    return any(any(word in lower for word in words) and order.search(text) for words, order in _ORDERS)
+    return any(any(word in lower for word in words) and pattern.search(text) for words, pattern in _INJECTIONS)

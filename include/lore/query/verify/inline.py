@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lore.query.verify.allowed_content import Known
+from lore.query.verify.allowed_content import AllowedContent
 from lore.query.verify.citation_syntax import CITATION, NUMBERS, expand, indexed_name, is_interval
 from lore.query.verify.commands import REMOVED_COMMAND
 from lore.query.verify.links import LINK, SCHEME_ALONE, trim
@@ -53,14 +53,14 @@ _TOKEN = re.compile(
 class Findings:
     """What was found while an answer was cleaned: citations that stay; numbers, links and commands taken out."""
 
-    kept: set[int] = field(default_factory=set)
+    cited: set[int] = field(default_factory=set)
     dropped_citations: list[str] = field(default_factory=list)
     dropped_links: list[str] = field(default_factory=list)
     dropped_commands: list[str] = field(default_factory=list)
 
 
 def clean_line(
-    line: str, known: Known, passages: int, findings: Findings, *, at_start: bool, quoting: bool = False
+    line: str, allowed: AllowedContent, passages: int, findings: Findings, *, at_start: bool, quoting: bool = False
 ) -> str:
     """The line, or piece of one, as it may leave. `passages` is how many numbers there are to cite.
 
@@ -68,10 +68,10 @@ def clean_line(
     With `quoting` the line is a source's own: its bracketed numbers are text and are escaped.
     """
     for _ in range(_MAX_ROUNDS):
-        scan = _Scan(line, known, passages, findings, at_start, quoting, 0)
-        cleaned = known.prose_cleaned(scan.run())
+        scan = _Scan(line, allowed, passages, findings, at_start, quoting, 0)
+        cleaned = allowed.clean_prose(scan.run())
         if cleaned == line:
-            findings.kept |= scan.kept
+            findings.cited |= scan.cited
             return cleaned
         line = cleaned
     return REMOVED_FROM_TEXT
@@ -81,16 +81,23 @@ class _Scan:
     """One pass over one line, left to right."""
 
     def __init__(
-        self, line: str, known: Known, passages: int, findings: Findings, at_start: bool, quoting: bool, level: int
+        self,
+        line: str,
+        allowed: AllowedContent,
+        passages: int,
+        findings: Findings,
+        at_start: bool,
+        quoting: bool,
+        level: int,
     ) -> None:
         self.line = line
-        self.known = known
+        self.allowed = allowed
         self.passages = passages
         self.findings = findings
         self.at_start = at_start
         self.quoting = quoting
         self.level = level
-        self.kept: set[int] = set()
+        self.cited: set[int] = set()
         self._pairs = bracket_pairs(line)
         self.position = 0
         self.depth = 0
@@ -143,7 +150,7 @@ class _Scan:
             self._write(token)
             return
         self.findings.dropped_citations.extend(str(number) for number in numbers if number not in valid)
-        self.kept.update(valid)
+        self.cited.update(valid)
         leads = self._only_containers(self._text)
         self._write("".join(f"[{number}]" for number in valid))
         self._skip_target(leads)
@@ -158,7 +165,7 @@ class _Scan:
         if self.line.startswith("(", self.position):
             destination = DESTINATION.match(self.line, self.position)
             if destination:
-                self._allowed(destination["angled"] or destination["plain"] or "")
+                self._may_link(destination["angled"] or destination["plain"] or "")
                 self.position = destination.end()
             else:
                 self._write(" ")
@@ -175,9 +182,9 @@ class _Scan:
 
     # ------------------------------------------------------------------------------------------------------ links
 
-    def _allowed(self, destination: str) -> bool:
+    def _may_link(self, destination: str) -> bool:
         """Whether a link may lead there; if not it is on record, unless it is a quoted page's own relative link."""
-        if self.known.links.may_link(destination):
+        if self.allowed.links.may_link(destination):
             return True
         if destination and not (self.quoting and not re.match(r"[a-z][a-z0-9+.-]*:|//", destination, re.IGNORECASE)):
             self.findings.dropped_links.append(destination)
@@ -215,9 +222,9 @@ class _Scan:
         if self._glued() and not looks_like_link(target):
             return False
         self.position = destination.end()
-        cited = len(self.kept)
+        cited = len(self.cited)
         text = self._clean(label)
-        if self._allowed(target) and text.strip() and len(self.kept) == cited:
+        if self._may_link(target) and text.strip() and len(self.cited) == cited:
             target = target.replace("(", "%28").replace(")", "%29").replace(" ", "%20")
             self._write(f"[{text}]({target})")
         else:
@@ -233,23 +240,23 @@ class _Scan:
         if not looks_like_link(destination):
             return False
         self.position = len(self.line)
-        if self._allowed(destination):
+        if self._may_link(destination):
             self._write(f"{self._clean(found['label'])}: {destination}")
         return True
 
     def _autolink(self, match: re.Match[str]) -> None:
         destination = match[0][1:-1]
-        if self._allowed(destination if ":" in destination else f"mailto:{destination}"):
+        if self._may_link(destination if ":" in destination else f"mailto:{destination}"):
             self._write(destination)
             self._separate()
         else:
             self._write(REMOVED_FROM_TEXT)
 
     def _link(self, match: re.Match[str]) -> None:
-        kept = self.known.links.keep(match[0])
-        if kept:
-            self._write(kept)
-            self.position = match.start() + len(kept)
+        cited = self.allowed.links.keep(match[0])
+        if cited:
+            self._write(cited)
+            self.position = match.start() + len(cited)
             self._separate()
             return
         link = trim(match[0])
@@ -283,11 +290,11 @@ class _Scan:
         if not end:
             self._write("\\`" * len(match[0]))
             return
-        code = self.known.links.clean_code(
+        code = self.allowed.links.clean_code(
             self.line[match.end() : end.start()], REMOVED_FROM_CODE, self.findings.dropped_links
         )
         self.position = end.end()
-        if self.known.code.allows_inline(code) is False:
+        if self.allowed.code.allows_inline(code) is False:
             self.findings.dropped_commands.append(code.strip())
             self._write(REMOVED_COMMAND)
             return
@@ -300,7 +307,7 @@ class _Scan:
             self.position = match.start() + 1
             return
         for link in ATTRIBUTE_LINK.findall(match[0]):
-            self._allowed(link)
+            self._may_link(link)
         if name[1].lower() == "br":
             self._write(" ")
 
@@ -314,9 +321,9 @@ class _Scan:
     def _clean(self, label: str) -> str:
         if self.level >= _MAX_DEPTH:
             return label  # the next round comes to it, or gives the line up
-        scan = _Scan(label, self.known, self.passages, self.findings, False, self.quoting, self.level + 1)
+        scan = _Scan(label, self.allowed, self.passages, self.findings, False, self.quoting, self.level + 1)
         cleaned = scan.run()
-        self.kept |= scan.kept
+        self.cited |= scan.cited
         return cleaned
 
     def _glued(self) -> bool:

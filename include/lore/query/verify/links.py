@@ -1,4 +1,4 @@
-"""Links: what counts as one in an answer, and which of them the sources hold."""
+"""Links in answers: their patterns, and the links that the sources have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from lore.types import Hit
 
-__all__ = ["CODE_LINK", "LINK", "SCHEME_ALONE", "KnownLinks", "trim"]
+__all__ = ["CODE_LINK", "LINK", "SCHEME_ALONE", "AllowedLinks", "trim"]
 
 _REST = r"[^\s<>`\[\]]"
 _DOMAIN = r"(?<![\w@.\-/])(?:[\w-]+\.)+"
@@ -25,7 +25,7 @@ _SHARED = rf"""
   | {_DOMAIN}(?:{_TLD})(?::\d+)?/{_REST}+                        # a host with a path, as chats link it
 """
 CODE_LINK = re.compile(_SHARED, re.IGNORECASE | re.VERBOSE)
-"""A link inside code, where `self.net` is none and nothing makes `user@host` one."""
+"""A link in code, where `self.net` and `user@host` are no links."""
 LINK = re.compile(
     rf"""{_SHARED}
   | {_DOMAIN}(?:com|org)(?![\w-]|\.\w)(?:[:?#]{_REST}*)?
@@ -34,10 +34,10 @@ LINK = re.compile(
 """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""A link in prose: also a bare host of the commonest kind and a mail address."""
+"""A link in prose, also a bare host of the commonest kind or a mail address."""
 
 SCHEME_ALONE = re.compile(r"[a-z][a-z0-9+.\-]*:[\\/]*", re.IGNORECASE)
-"""What prose about links says without linking anything: `http://`."""
+"""A scheme without an address, as in prose about links: `http://`."""
 
 _TRAILING = ".,;:!?*_~\"'|\\"
 _CUT = re.compile("[\"'|\\\\)},;。，、；：！？）】」』》”’»]")
@@ -45,12 +45,12 @@ _ESCAPED = re.compile(r"\\([_*~\[\]()#.!&+-])")
 _AUTHORITY = re.compile(r"^([a-z][a-z0-9+.\-]*://)?[^/?#]*", re.IGNORECASE)
 
 
-class KnownLinks:
-    """The links that a set of passages holds, in their texts, titles and own addresses.
+class AllowedLinks:
+    """The links in the texts, titles and addresses of a set of passages.
 
-    Comparison is exact but for what never changes where a link leads: case of scheme and host, a trailing slash,
-    character references, and leaving a fragment off. A prefix of a known link, a fragment of one's own, user names and
-    look-alike letters are other links.
+    Links are compared exactly, except for differences that don't change the target: case of scheme and host, a trailing
+    slash, character references, and a missing fragment. Prefixes of an allowed link, other fragments, user names and
+    look-alike letters make other links.
     """
 
     def __init__(self, passages: Iterable[Hit] = ()) -> None:
@@ -67,16 +67,16 @@ class KnownLinks:
         return isinstance(link, str) and _canonical(link) in self._links
 
     def may_link(self, destination: str) -> bool:
-        """Whether a link to this destination may stand in an answer: known, absolute, and of a harmless scheme."""
+        """Return True if an answer may link to this destination: allowed, absolute, and with a harmless scheme."""
         scheme = html.unescape(destination).strip().lower()
         return scheme.startswith(("http://", "https://", "mailto:")) and destination in self
 
     def keep(self, found: str) -> str:
-        """The part of a bare link found in a text that is a known link, or "" when none is."""
+        """Return the part of a bare link that is an allowed link, or ""."""
         return next((form for form in _forms(found) if form in self), "")
 
     def clean_code(self, code: str, placeholder: str, dropped: list[str]) -> str:
-        """Code without the links that are not known; what was taken out is appended to `dropped`."""
+        """Return code with a placeholder for each link that isn't allowed; append these links to `dropped`."""
 
         def replace(match: re.Match[str]) -> str:
             if self.keep(match[0]):
@@ -110,7 +110,7 @@ class KnownLinks:
 
 
 def trim(link: str) -> str:
-    """A bare link without the punctuation of the sentence around it."""
+    """Return a bare link without the punctuation of the sentence around it."""
     while link:
         if link[-1] in _TRAILING or (link[-1] == ")" and link.count(")") > link.count("(")) or link[-1] in "}":
             link = link[:-1]
@@ -120,7 +120,7 @@ def trim(link: str) -> str:
 
 
 def _forms(found: str) -> Iterator[str]:
-    """Where a bare link may end: at the sentence's punctuation, or at the first sign that rarely is part of one."""
+    """Yield the possible ends of a bare link: at the sentence's punctuation, or at the first unlikely character."""
     yield trim(found)
     if cut := _CUT.search(found):
         yield trim(found[: cut.start()])

@@ -1,9 +1,9 @@
-"""The check of an answer, in code: whatever a model wrote, only this leaves.
+"""The check of an answer while it streams: only what passes here reaches the reader.
 
-Citations become `[n]` and stay when passage n exists; links and commands stay when a passage holds them; HTML is
-escaped; a sentence that the passages it cites do not bear out is marked. What stands only in a passage that gives
-orders to a language model counts as standing nowhere. An answer may come in pieces: a piece leaves as soon as nothing
-that follows can change what it means. The result is Markdown for a renderer that has raw HTML and images switched off.
+Citations become `[n]` and stay if passage n exists. Links and commands stay if a passage has them. HTML is escaped.
+Sentences that their cited passages don't support are marked. Passages with a prompt injection count for nothing. An
+answer may arrive in pieces: a line or sentence leaves as soon as nothing that follows can change its meaning. The
+result is Markdown for a renderer without raw HTML and images.
 """
 
 from __future__ import annotations
@@ -12,40 +12,43 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lore.query.answer.quotes import cite
-from lore.query.verify.allowed_content import Known, known_to
-from lore.query.verify.citation_syntax import CHECKED, CITATION
-from lore.query.verify.claims import Review, Statements, mark_names
-from lore.query.verify.commands import REMOVED_COMMAND, bound_names, is_shell
+from lore.query.verify.allowed_content import AllowedContent
+from lore.query.verify.citation_syntax import CITATION
+from lore.query.verify.claims import ClaimChecker, ClaimFindings, unknown_names_note
+from lore.query.verify.commands import REMOVED_COMMAND, defined_names, is_shell
 from lore.query.verify.inline import REMOVED_FROM_CODE, Findings, clean_line
-from lore.query.verify.support import Support
-from lore.types import Check, Citation, Hit
+from lore.query.verify.support import SupportChecker
+from lore.types import Check, Hit
 from lore.visible_text import UNSEEN
 
-__all__ = ["AnswerCheck", "citations_of", "clean_quote"]
+__all__ = ["AnswerCheck", "clean_quote"]
 
 _OPENING = re.compile(
     r"^(?P<quote>(?:[ ]{0,3}>(?:[ ]{0,4}>){0,9}[ ]?)?)(?P<indent>\s{0,80})"
     r"(?P<item>(?:(?:[-*+]|\d{1,9}[.)])\s{1,20}){0,9})(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
 )
-"""A code block's first line. Deeper ones are none to us: their signs are escaped, and the time to look is bounded."""
+"""The first line of a code block. Deeper nesting is escaped instead, which bounds the time of matching.
+
+The parser can't decide this line by line: whether an indented fence opens a block depends on the whole list before it,
+and waiting for the end of a list would hold its items back."""
 _LANGUAGE = re.compile(r"[\w+#.\-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？])")
 _VERDICT = re.compile(r"\s*[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*", re.IGNORECASE)
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
-_SHORTEST_PIECE = 20
-_LONGEST_PIECE = 2_000
-NAMES_TOLD = 5
+MIN_PIECE_CHARACTERS = 20
+MAX_PIECE_CHARACTERS = 2_000
+NAMES_LISTED = 5
 _CITATIONS_AFTER = re.compile(rf"\s{{0,3}}(?:(?:{CITATION})\s{{0,2}})+", re.IGNORECASE | re.VERBOSE)
 _OPENERS = "[【［〔(\\"
 _CLOSERS = "]】］〕)"
-_LONGEST_CITATION = 200
+MAX_CITATION_CHARACTERS = 200
 
 
 @dataclass(slots=True)
 class _Fence:
-    """An open code block: its closing sign, the indentation and quote signs that its lines share, its language; and the
-    names that it has used and those that it has given a meaning to.
+    """An open code block: its fence, the indentation and quote signs of its lines, its language.
+
+    `used` are the unknown names in it, and `defined` the names that it defines.
     """
 
     sign: str
@@ -53,14 +56,14 @@ class _Fence:
     quote: str
     language: str
     used: list[str] = field(default_factory=list)
-    bound: set[str] = field(default_factory=set)
+    defined: set[str] = field(default_factory=set)
 
 
 class AnswerCheck:
     """Checks an answer to `question` while it is written: `feed` pieces, `finish`, then read `result`.
 
-    With `support` its sentences are reviewed as well. With `quoting` the text is a source's own. `known` is what
-    `known_to` gives for these passages, where it is at hand.
+    With `support` it checks the claims of sentences as well. With `quoting` the text is a source's own, and its
+    bracketed numbers are no citations. `allowed` is the content of these passages, if it is at hand.
     """
 
     def __init__(
@@ -68,35 +71,35 @@ class AnswerCheck:
         passages: Sequence[Hit],
         *,
         question: str = "",
-        support: Support | None = None,
+        support: SupportChecker | None = None,
         quoting: bool = False,
-        known: Known | None = None,
+        allowed: AllowedContent | None = None,
     ) -> None:
         self._quoting = quoting
         self._count = len(passages)
-        self._known = known or known_to(passages, question)
+        self._allowed = allowed or AllowedContent.of(passages, question)
         self._findings = Findings()
         texts = [hit.chunk.passage for hit in passages]
-        self._statements = Statements(support, texts, question, self._known.code) if support else None
+        self._claims = ClaimChecker(support, texts, question, self._allowed.code) if support else None
         self.gave_up = False
-        """Whether a sentence of it was the verdict that the passages do not answer, which does not leave."""
+        """True once a line was the verdict that the passages don't answer; that line is left out."""
         self._pending = ""
-        self._returned = False
-        self._looked_at = 0
+        self._ends_with_return = False
+        self._scanned = 0
         self._at_start = True
         self._fence: _Fence | None = None
 
     def feed(self, piece: str) -> str:
-        """What may leave now, "" while it is undecided."""
+        """Return the text that may leave now, "" while it is undecided."""
         self._pending += self._lines(piece).translate(UNSEEN)
         cleaned = ""
         while (end := self._next_end()) is not None:
-            unit, self._pending, self._looked_at = self._pending[:end], self._pending[end:], 0
+            unit, self._pending, self._scanned = self._pending[:end], self._pending[end:], 0
             cleaned += self._clean(unit)
         return cleaned
 
     def finish(self) -> str:
-        """What was still held back; a code block that was left open is closed."""
+        """Return the rest of the text; an open code block is closed."""
         rest, self._pending = self._pending, ""
         cleaned = self._clean(rest) if rest else ""
         if self._fence:
@@ -104,59 +107,59 @@ class AnswerCheck:
         return cleaned
 
     def _lines(self, piece: str) -> str:
-        """The piece with line feeds alone; whether a carriage return at its end is half a line's end shows later."""
-        piece = "\r" * self._returned + piece
-        self._returned = piece.endswith("\r")
+        """Return the piece with line feeds only; a carriage return at its end waits for the next piece."""
+        piece = "\r" * self._ends_with_return + piece
+        self._ends_with_return = piece.endswith("\r")
         return piece.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
 
     @property
     def result(self) -> Check:
-        """What was kept and taken out so far."""
-        review = self._statements.review if self._statements else Review()
+        """The findings so far."""
+        findings = self._claims.findings if self._claims else ClaimFindings()
         return Check(
-            kept_citations=tuple(sorted(self._findings.kept)),
+            kept_citations=tuple(sorted(self._findings.cited)),
             dropped_citations=tuple(dict.fromkeys(self._findings.dropped_citations)),
             dropped_links=tuple(dict.fromkeys(self._findings.dropped_links)),
             dropped_commands=tuple(dict.fromkeys(self._findings.dropped_commands)),
-            unsupported=tuple(dict.fromkeys(review.unsupported)),
-            misquoted=tuple(dict.fromkeys(review.misquoted)),
-            uncited=review.uncited,
-            cited=review.cited,
-            supported=review.supported,
+            unsupported=tuple(dict.fromkeys(findings.unsupported)),
+            misquoted=tuple(dict.fromkeys(findings.misquoted)),
+            uncited=findings.uncited,
+            cited=findings.cited,
+            supported=findings.supported,
         )
 
     def _next_end(self) -> int | None:
-        """Where the next piece ends that can be judged on its own: a line, or a sentence with nothing left open.
+        """Return the end of the next part that can be judged alone: a line, or a sentence with nothing left open.
 
-        It depends on the text alone and not on how it came in, so that the same answer always leaves the same.
+        It depends on the text only, not on its pieces, so that the same answer always leaves the same.
         """
         newline = self._pending.find("\n")
         line = self._pending if newline < 0 else self._pending[:newline]
         if self._fence or (self._at_start and _OPENING.match(line)):
             return None if newline < 0 else newline + 1
-        for match in _SENTENCE_END.finditer(line[: _LONGEST_PIECE + 1], self._looked_at):
-            if match.start() >= _SHORTEST_PIECE and _nothing_open(line[: match.start()]):
+        for match in _SENTENCE_END.finditer(line[: MAX_PIECE_CHARACTERS + 1], self._scanned):
+            if match.start() >= MIN_PIECE_CHARACTERS and _nothing_open(line[: match.start()]):
                 return self._past_citations(line, match.start(), whole=newline >= 0)
-        if len(line) > _LONGEST_PIECE:
+        if len(line) > MAX_PIECE_CHARACTERS:
             return self._forced_end()
-        self._looked_at = max(0, len(line) - 1)
+        self._scanned = max(0, len(line) - 1)
         return None if newline < 0 else newline + 1
 
     def _past_citations(self, line: str, end: int, *, whole: bool) -> int | None:
-        """The end of a sentence with the citations behind its full stop; None while more of them may come."""
+        """Return the end of a sentence with the citations after its full stop, or None while more may come."""
         following = _CITATIONS_AFTER.match(line, end)
         after = end + len(line[end : following.end()].rstrip()) if following else end
         rest = line[after:].lstrip()
         if not whole and (not rest or rest == "\\" or (rest[:1] in _OPENERS and _is_open(rest))):
             return None
-        return end if line[after : after + 1] in ("(", "[", ":") else after  # a target or label belongs to its citation
+        return end if line[after : after + 1] in ("(", "[", ":") else after  # a link target belongs to its citation
 
     def _forced_end(self) -> int:
-        """Cut an endless line at a space, or make one: nothing may grow together again across the cut."""
-        space = self._pending.rfind(" ", 1, _LONGEST_PIECE)
+        """Return the place to cut an endless line: a space, inserted if necessary so that nothing joins across it."""
+        space = self._pending.rfind(" ", 1, MAX_PIECE_CHARACTERS)
         if space < 0:
-            self._pending = f"{self._pending[:_LONGEST_PIECE]} {self._pending[_LONGEST_PIECE:]}"
-            space = _LONGEST_PIECE
+            self._pending = f"{self._pending[:MAX_PIECE_CHARACTERS]} {self._pending[MAX_PIECE_CHARACTERS:]}"
+            space = MAX_PIECE_CHARACTERS
         return space
 
     def _clean(self, unit: str) -> str:
@@ -172,13 +175,13 @@ class AnswerCheck:
         if not self._quoting and _VERDICT.fullmatch(line):
             self.gave_up = True
             return ""
-        cleaned = clean_line(line, self._known, self._count, self._findings, at_start=at_start, quoting=self._quoting)
-        if self._statements and cleaned.strip():
-            cleaned = self._statements.read(cleaned)
+        cleaned = clean_line(line, self._allowed, self._count, self._findings, at_start=at_start, quoting=self._quoting)
+        if self._claims and cleaned.strip():
+            cleaned = self._claims.check(cleaned)
         return cleaned + newline
 
     def _open(self, opening: re.Match[str]) -> str:
-        """Start a code block at the left margin, where no renderer can take it for anything else."""
+        """Open a code block at the left margin, where every renderer reads it as one."""
         language = _LANGUAGE.match(opening["info"].strip())
         item = f"{opening['quote']}{opening['item'].rstrip()}\n" if opening["item"] else ""
         indent = len((opening["indent"] + opening["item"]).expandtabs(4))
@@ -194,44 +197,34 @@ class AnswerCheck:
         closing = code.strip()
         if closing and set(closing) == {fence.sign[0]} and len(closing) >= len(fence.sign):
             return self._close(fence)
-        code = self._known.links.clean_code(code, REMOVED_FROM_CODE, self._findings.dropped_links)
-        if is_shell(fence.language, code) and not self._known.code.allows_command(code):
+        code = self._allowed.links.clean_code(code, REMOVED_FROM_CODE, self._findings.dropped_links)
+        if is_shell(fence.language, code) and not self._allowed.code.allows_command(code):
             self._findings.dropped_commands.append(code.strip())
             code = f"# {REMOVED_COMMAND}"
-        elif self._statements:
-            fence.used.extend(self._known.code.unknown_names(code))
-            fence.bound |= bound_names(code)
+        elif self._claims:
+            fence.used.extend(self._allowed.code.unknown_names(code))
+            fence.defined |= defined_names(code)
         return fence.quote + code
 
     def _close(self, fence: _Fence) -> str:
-        """The end of a code block, with the names below it that are in no source."""
+        """Close a code block, and list below it the names that no source has."""
         self._fence = None
         closed = fence.quote + fence.sign
-        unknown = [name for name in dict.fromkeys(fence.used) if name.split(".")[0] not in fence.bound]
-        if not unknown or self._statements is None:
+        unknown = [name for name in dict.fromkeys(fence.used) if name.split(".")[0] not in fence.defined]
+        if not unknown or self._claims is None:
             return closed
-        self._statements.review.unsupported.extend(f"`{name}`" for name in unknown)
-        return f"{closed}\n{fence.quote}{mark_names(unknown[:NAMES_TOLD])}\n"
+        self._claims.findings.unsupported.extend(f"`{name}`" for name in unknown)
+        return f"{closed}\n{fence.quote}{unknown_names_note(unknown[:NAMES_LISTED])}\n"
 
 
-def citations_of(text: str, passages: Sequence[Hit], kept: Sequence[int], question: str) -> tuple[Citation, ...]:
-    """The citations of a checked answer, by number; each quotes what bears out the lines that cite it."""
-    lines: dict[int, list[str]] = {number: [] for number in kept}
-    for line in text.splitlines():
-        for number in dict.fromkeys(CHECKED.findall(line)):
-            if int(number) in lines:
-                lines[int(number)].append(line)
-    return tuple(cite(number, passages[number - 1], " ".join([*lines[number], question])) for number in kept)
-
-
-def clean_quote(text: str, passages: Sequence[Hit], known: Known | None = None) -> str:
-    """A passage's own Markdown as it may stand in an answer: harmless, its bracketed numbers no citations."""
-    check = AnswerCheck(passages, quoting=True, known=known)
+def clean_quote(text: str, passages: Sequence[Hit], allowed: AllowedContent | None = None) -> str:
+    """Return a passage's own Markdown, made safe for an answer; its bracketed numbers are no citations."""
+    check = AnswerCheck(passages, quoting=True, allowed=allowed)
     return check.feed(text) + check.finish()
 
 
 def _nothing_open(text: str) -> bool:
-    """Whether no code span, bracket or tag is open at the end of the text."""
+    """Return True if no code span, bracket or tag is open at the end of the text."""
     text = _CODE_SPAN.sub("", text)
     return (
         "`" not in text
@@ -242,10 +235,10 @@ def _nothing_open(text: str) -> bool:
 
 
 def _is_open(text: str) -> bool:
-    """Whether the bracket at the start of the text is not closed yet, so that it may become a citation."""
+    """Return True if the bracket at the start of the text is open and may still become a citation."""
     depth = 0
-    for sign in text[:_LONGEST_CITATION]:
+    for sign in text[:MAX_CITATION_CHARACTERS]:
         depth += (sign in _OPENERS[:-1]) - (sign in _CLOSERS)
         if depth <= 0 and sign in _CLOSERS:
             return False
-    return len(text) < _LONGEST_CITATION
+    return len(text) < MAX_CITATION_CHARACTERS

@@ -1,19 +1,19 @@
-"""Whether a passage bears a sentence out: by the words that both have and by what both mean.
+"""Support of a sentence by passages, from shared words and the similarity of embeddings.
 
-A sentence's support is .6 of the share of its content words (compared as stems) that the passage has, plus .4 of the
+The support is .6 of the share of the sentence's content words (compared as stems) that the passage has, plus .4 of the
 cosine of their embeddings. Measured with all-MiniLM-L6-v2 at the threshold of .45:
 
     sentence and passage                                                   judged supported
     a sentence of the Ray documentation, and its own passage               300 of 300
     the same with three words of ten left out                              300 of 300
-    a claim by an expert in words of their own, and its abstract (SciFact) 68 %
+    a claim by an expert in their own words, and its abstract (SciFact)    68 %
     a sentence, and another of the eight passages found with its own       24 %
-    a claim, and the abstract nearest to it that does not bear it out      31 %
+    a claim, and the nearest abstract that doesn't support it              31 %
     a sentence or claim, and any other page or abstract                    2 %, 0 %
 
-So what is not marked may still be wrong: a negation changes neither words nor meaning enough, and a page on the same
-subject has much of both. A number that the passage lacks always counts as unsupported. Other embedders mostly give
-higher cosines; with them fewer sentences are marked.
+So an unmarked sentence may still be wrong: a negation changes words and meaning too little, and a page on the same
+subject shares much of both. A sentence with a number that the passage lacks is never supported. Most other embedders
+have higher cosines, so fewer sentences are marked with them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from typing import TYPE_CHECKING
 from lore.errors import LoreError
 from lore.protocols import Embedder
 from lore.query.content_words import content_words
-from lore.query.retrieve.passages import Passage
-from lore.query.verify.injection import gives_orders
+from lore.query.retrieve.passages import SourcePassage
+from lore.query.verify.injection import contains_injection
 
 if TYPE_CHECKING:
     from lore.types import Vector
 
-__all__ = ["Support"]
+__all__ = ["SupportChecker"]
 
 WORDS_WEIGHT = 0.6
 COSINE_WEIGHT = 0.4
-SUPPORTED = 0.45
-FEWEST_WORDS = 2
-"""A sentence of fewer content words says nothing that could be judged."""
-TELLING_LANGUAGE = 2
-"""Function words that a sentence must have for its language to be known."""
+MIN_SUPPORT = 0.45
+MIN_WORDS = 2
+"""A sentence of fewer content words can't be judged."""
+MIN_FUNCTION_WORDS = 2
+"""Function words that decide the language of a sentence."""
 
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d(?![\w.])")
@@ -61,57 +61,59 @@ _LANGUAGES = {language: frozenset(words.split()) for language, words in _FUNCTIO
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What is compared of a passage. It is not `honest` when it gives orders to a language model."""
+class _PassageFeatures:
+    """The compared features of a passage. One with a prompt injection isn't `trusted`."""
 
-    honest: bool
+    trusted: bool
     terms: frozenset[str]
     numbers: frozenset[str]
     language: tuple[bool, str]
 
 
-class Support:
-    """Judges sentences against the passages that they cite. Without an embedder, or while it fails, by words alone.
+class SupportChecker:
+    """Checks sentences against the passages that they cite; by words alone if the embedder is missing or fails.
 
-    Passages that give orders to a language model bear nothing out.
+    Passages with a prompt injection support nothing.
     """
 
-    def __init__(self, sources: Sequence[Passage], question: str, embedder: Embedder | None) -> None:
+    def __init__(self, sources: Sequence[SourcePassage], question: str, embedder: Embedder | None) -> None:
         self._sources = sources
-        self._asked = _numbers(question)
+        self._question_numbers = _numbers(question)
         self._embedder = embedder
-        self._known: dict[int, _Read] = {}
+        self._known: dict[int, _PassageFeatures] = {}
 
     def supports(self, sentence: str, numbers: Sequence[int]) -> bool:
-        """Whether the passages with these numbers, taken together, bear the sentence out.
+        """Return True if the passages with these numbers, taken together, support the sentence.
 
-        True also where it cannot be judged: the sentence is too short, or in another language than the passages.
+        Also True if it can't be judged: too short, or in another language than the passages.
         """
-        cited = [number for number in dict.fromkeys(numbers) if self._read(number).honest]
+        cited = [number for number in dict.fromkeys(numbers) if self._features(number).trusted]
         if not cited:
             return False
         wanted = _terms(sentence)
-        if len(wanted) < FEWEST_WORDS:
+        if len(wanted) < MIN_WORDS:
             return True
-        read = [self._read(number) for number in cited]
-        if not _digits(sentence) <= self._asked.union(*(one.numbers for one in read)):
+        read = [self._features(number) for number in cited]
+        if not _digits(sentence) <= self._question_numbers.union(*(one.numbers for one in read)):
             return False
         if not any(_same_language(_language(sentence), one.language) for one in read):
             return True
         share = WORDS_WEIGHT * len(wanted.intersection(frozenset().union(*(one.terms for one in read)))) / len(wanted)
-        if share >= SUPPORTED or share + COSINE_WEIGHT < SUPPORTED:
-            return share >= SUPPORTED
-        return share + COSINE_WEIGHT * self._cosine(sentence, cited) >= SUPPORTED
+        if share >= MIN_SUPPORT or share + COSINE_WEIGHT < MIN_SUPPORT:
+            return share >= MIN_SUPPORT
+        return share + COSINE_WEIGHT * self._cosine(sentence, cited) >= MIN_SUPPORT
 
-    def _read(self, number: int) -> _Read:
+    def _features(self, number: int) -> _PassageFeatures:
         if number not in self._known:
             text = self._sources[number - 1].hit.chunk.passage
-            known = _Read(not gives_orders(text), frozenset(_terms(text)), frozenset(_numbers(text)), _language(text))
+            known = _PassageFeatures(
+                not contains_injection(text), frozenset(_terms(text)), frozenset(_numbers(text)), _language(text)
+            )
             self._known[number] = known
         return self._known[number]
 
     def _cosine(self, sentence: str, cited: Sequence[int]) -> float:
-        """The cosine to the nearest of the cited passages' vectors; 1 where there is none to compare with."""
+        """Return the highest cosine to the cited passages' vectors, or 1 without vectors to compare."""
         vectors = [part.vector for number in cited for part in self._sources[number - 1].parts]
         known: list[Vector] = [vector for vector in vectors if vector is not None]
         if self._embedder is None or not known:
@@ -119,37 +121,37 @@ class Support:
         try:
             embedded = self._embedder.embed_query(sentence)
         except LoreError:
-            self._embedder = None  # it has failed on this answer: do not wait for it again
+            self._embedder = None  # don't wait for it again during this answer
             return 1.0
         return max(float(vector @ embedded) for vector in known)
 
 
 def _terms(text: str) -> set[str]:
-    """Stems of content words; of Chinese, Japanese and Korean text, pairs of characters."""
+    """Return the stems of content words; for Chinese, Japanese and Korean text, pairs of characters."""
     runs = _WIDE.findall(text)
     pairs = {run[place : place + 2] for run in runs for place in range(max(1, len(run) - 1))}
     return pairs | set(content_words(_WIDE.sub(" ", text) if runs else text))
 
 
 def _digits(text: str) -> set[str]:
-    """The numbers that a text has in digits, written in one way: "1,000" is "1000"."""
+    """Return the numbers in digits, normalized: "1,000" becomes "1000"."""
     return {re.sub(r"[.,](?=\d{3}(?:\D|$))", "", number).rstrip(".,") for number in _NUMBER.findall(text)}
 
 
 def _numbers(text: str) -> set[str]:
-    """All numbers of a text: "three" is "3"."""
+    """Return all numbers of a text, also in words: "three" becomes "3"."""
     words = set(re.findall(r"[a-z]+", text.lower()))
     return _digits(text) | {str(value) for value, word in enumerate(_NUMBER_WORDS) if word in words}
 
 
 def _same_language(one: tuple[bool, str], other: tuple[bool, str]) -> bool:
-    """False only where both languages are known, by script or by their small words, and differ."""
+    """Return False only if both languages are known, by script or function words, and differ."""
     return one[0] == other[0] and (not one[1] or not other[1] or one[1] == other[1])
 
 
 def _language(text: str) -> tuple[bool, str]:
-    """Whether it is written without spaces, as Chinese is, and the language of its small words, "" where unknown."""
+    """Return whether the script has no spaces, as in Chinese, and the language of its function words, or ""."""
     words = re.findall(r"[^\W\d_]+", text.lower())
-    counts = {language: sum(word in small for word in words) for language, small in _LANGUAGES.items()}
+    counts = {language: sum(word in frequent for word in words) for language, frequent in _LANGUAGES.items()}
     best = max(counts, key=counts.__getitem__)
-    return bool(_WIDE.search(text)), best if counts[best] >= TELLING_LANGUAGE else ""
+    return bool(_WIDE.search(text)), best if counts[best] >= MIN_FUNCTION_WORDS else ""
