@@ -163,7 +163,7 @@ def test_a_post_that_cannot_be_read_fails_alone():
         batches = list(source_of(server).read(None))
     assert ids(batches) == ["so:1", "so:3"]
     assert failed(batches) == ["so:2"]
-    assert "nested" in batches[0].failures[0].reason
+    assert "too deeply" in batches[0].failures[0].reason
 
 
 @pytest.mark.parametrize(

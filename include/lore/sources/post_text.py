@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from lore.convert.html.parsing import parse_html
-from lore.convert.html.writer import tree_to_markdown
+from lore.convert.html.writer import fragment_to_markdown
 from lore.convert.markdown.fences import iter_lines
 from lore.sources.payload import without_surrogates
 
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
-
 __all__ = ["facts_line", "post_section", "to_markdown"]
 
-NO_TEXT = ("script", "style", "noscript", "template", "iframe", "object", "embed", "svg")
 HEADING = re.compile(r"^(#{1,6})(?= )")
 
 
-def to_markdown(body: str, url: str = "", tidy: Callable[[HtmlElement], None] = lambda _: None) -> str:
-    """Return a post's HTML as Markdown; `url` makes links absolute, and `tidy` may change the tree first.
+def to_markdown(body: str, url: str = "") -> str:
+    """Return a post's HTML as Markdown; `url` makes links absolute.
 
     Raises ConversionError when it nests thousands of elements.
     """
-    root = parse_html(f"<div>{without_surrogates(body)}</div>")
-    for element in list(root.iter(*NO_TEXT)):
-        element.drop_tree()
-    tidy(root)
-    return tree_to_markdown(root, url).strip()
+    return fragment_to_markdown(f"<div>{without_surrogates(body)}</div>", url).strip()
 
 
 def post_section(heading: str, text: str) -> str:

@@ -23,14 +23,14 @@ NOT_CONTENT = ("script", "style", "noscript", "template", "iframe", "object", "e
 PERMALINKS = frozenset({"", "#", "¶", "§", "🔗", "\uf0c1", "link", "[edit]", "​"})
 
 
-def fragment_to_markdown(text: str) -> str:
+def fragment_to_markdown(text: str, url: str = "") -> str:
     """Return a piece of HTML as Markdown, all of it: a fragment has no page around it."""
     if "<" not in text and "&" not in text:
         return text.strip()
     root = parse_html(f"<div>{text}</div>")
     for element in list(root.iter(*NOT_CONTENT)):
         element.drop_tree()
-    return tree_to_markdown(root)
+    return tree_to_markdown(root, url)
 
 
 def tree_to_markdown(root: HtmlElement, url: str = "") -> str:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from lore.declarations import DiscourseDeclaration
 from lore.sources.payload import Payload, day, from_iso, one_line, web_address
 from lore.sources.post_text import facts_line, post_section, to_markdown
 from lore.types import Document
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
 
 __all__ = ["Topic", "is_accepted", "is_reply", "topic_document", "topic_of"]
 
@@ -34,7 +30,7 @@ DIGESTED_FIELDS = (
 )
 """Fields of a listed topic that its page depends on."""
 
-DECORATIONS = (("div", "meta"), ("a", "anchor"))
+DECORATIONS = "div.meta, a.anchor"
 """Elements that Discourse adds: the file name and size below a picture, the empty link before a heading."""
 
 
@@ -156,20 +152,18 @@ def _author(post: Payload) -> str:
 
 def _text(post: Payload, url: str) -> str:
     cooked = post.get("cooked")
-    return to_markdown(cooked, url, _tidy) if isinstance(cooked, str) else ""
+    return to_markdown(_without_decorations(cooked), url) if isinstance(cooked, str) else ""
 
 
-def _tidy(root: HtmlElement) -> None:
-    """Remove what Discourse adds around pictures and before headings, replace emoji by their names, and remove guessed
-    languages of code.
-    """
-    for element in list(root.iter("div", "img", "a", "code")):
-        classes = (element.get("class") or "").split()
-        if "lang-auto" in classes:
-            del element.attrib["class"]
-        if element.tag == "img" and "emoji" in classes:
-            name = element.get("alt") or element.get("title") or ""
-            element.tag, element.text = "span", name
-            element.attrib.clear()
-        elif (element.tag, *classes[:1]) in DECORATIONS:
-            element.drop_tree()
+def _without_decorations(cooked: str) -> str:
+    """Remove additions around pictures and before headings, and guessed languages of code; emoji become their names."""
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(cooked, "html.parser")
+    for element in soup.select(DECORATIONS):
+        element.decompose()
+    for code in soup.select("code.lang-auto"):
+        del code["class"]
+    for emoji in soup.select("img.emoji"):
+        emoji.replace_with(str(emoji.get("alt") or emoji.get("title") or ""))
+    return str(soup)
