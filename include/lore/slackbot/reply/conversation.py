@@ -19,7 +19,8 @@ from lore.slackbot.events.mentions import asked_text, says_something
 from lore.slackbot.slack_api.errors import level
 from lore.slackbot.types import Ask, Identity, Slack, SlackError
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
-from lore.sources.slack.attachments import attachment_quotes, block_texts
+from lore.sources.slack.attachments import attachment_quotes
+from lore.sources.slack.blocks import added_blocks
 from lore.sources.slack.mrkdwn import SlackNames
 from lore.sources.slack.values import is_ts
 from lore.types import Message
@@ -98,8 +99,8 @@ def _turn(message: Payload, ask: Ask, identity: Identity, *, root: bool) -> _Tur
         return None
     text = asked_text(as_text(message.get("text")), identity.user)
     if by_bot:
-        said = "\n".join([text, *attachment_quotes(message, SlackNames())]).strip()
-        text = (said or "\n".join(block_texts(message.get("blocks")))).translate(UNSEEN)
+        blocks = added_blocks(message.get("blocks"), text, SlackNames())
+        text = "\n".join([text, *blocks, *attachment_quotes(message, SlackNames())]).strip().translate(UNSEEN)
     if not says_something(text):
         return None
     return _Turn("user" if user == ask.user and not by_bot else "other", text)

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lore.convert.decoding import clean
-from lore.sources.payload import Payload, as_mappings, as_text
+from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
+from lore.sources.slack.blocks import added_blocks
 from lore.sources.slack.mrkdwn import SlackNames, to_markdown
 from lore.sources.slack.values import as_count
 
-__all__ = ["PostFile", "attachment_quotes", "block_texts", "file_lines", "read_file", "read_files"]
+__all__ = ["PostFile", "attachment_quotes", "file_lines", "read_file", "read_files"]
 
 TEXT_TYPES = re.compile(
     r"text/(?!rtf\b|richtext\b|calendar\b|vcard\b).*|application/(json|x-?yaml|yaml|toml|sql|xml|x-sh|javascript)"
 )
+NO_PREVIEW = "[no preview available]"
 LANGUAGE = re.compile(r"[a-z][a-z0-9_+-]{0,19}")
 
 
@@ -42,27 +44,28 @@ class PostFile:
 def attachment_quotes(message: Payload, names: SlackNames) -> Iterator[str]:
     """Yield link previews, and attachments of integrations, as quotes."""
     for attachment in as_mappings(message.get("attachments")):
-        title, link = as_text(attachment.get("title")), as_text(attachment.get("title_link"))
-        heading = _link(link, title)
         fields = [
             f"*{as_text(f.get('title'))}*: {as_text(f.get('value'))}" for f in as_mappings(attachment.get("fields"))
         ]
+        heading = _link(as_text(attachment.get("title_link")), as_text(attachment.get("title")))
         pieces = [as_text(attachment.get("pretext")), heading, as_text(attachment.get("text")), *fields]
-        raw = "\n".join(piece for piece in pieces if piece) or as_text(attachment.get("fallback"))
-        text = to_markdown(raw, names)
+        text = to_markdown("\n".join(piece for piece in pieces if piece), names)
+        blocks = [attachment.get("blocks"), *_shared_blocks(attachment)]
+        texts = [text, *(piece for one in blocks for piece in added_blocks(one, text, names))]
+        text = "\n".join(piece for piece in texts if piece) or to_markdown(_fallback(attachment), names)
         if text:
             yield "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
-def block_texts(blocks: object, depth: int = 0) -> Iterator[str]:
-    """Yield the texts of Block Kit blocks, which apps may send without other text."""
-    for block in as_mappings(blocks):
-        if block.get("type") in ("mrkdwn", "plain_text"):
-            yield as_text(block.get("text"))
-        elif depth < 4:
-            for key in ("text", "fields", "elements"):
-                inner = block.get(key)
-                yield from block_texts(inner if isinstance(inner, list) else [inner], depth + 1)
+def _fallback(attachment: Payload) -> str:
+    text = as_text(attachment.get("fallback"))
+    return "" if text == NO_PREVIEW else text
+
+
+def _shared_blocks(attachment: Payload) -> Iterator[object]:
+    """Yield the blocks of a message that the attachment shares."""
+    for shared in as_mappings(attachment.get("message_blocks")):
+        yield as_mapping(shared.get("message")).get("blocks")
 
 
 def read_files(message: Payload, said: str) -> tuple[PostFile, ...]:

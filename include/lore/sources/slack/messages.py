@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lore.sources.payload import Payload, as_mapping, as_text
-from lore.sources.slack.attachments import PostFile, attachment_quotes, block_texts, file_lines, read_files
+from lore.sources.slack.attachments import PostFile, attachment_quotes, file_lines, read_files
+from lore.sources.slack.blocks import added_blocks
 from lore.sources.slack.mrkdwn import SlackNames, escape, to_markdown, to_plain
 from lore.sources.slack.values import is_ts
 
@@ -28,6 +30,7 @@ SPEAKING_SUBTYPES = frozenset(
     {"", "me_message", "thread_broadcast", "reply_broadcast", "file_share", "file_comment", "bot_message"}
 )
 """Subtypes of messages with text; all others are joins, leaves, topics and the like."""
+QUOTE = re.compile(r"^> ?", re.MULTILINE)
 SILENCE_SECONDS = 2 * 3600.0
 """Seconds of silence after which the next message outside threads begins another conversation."""
 WEEK = 7 * 86_400.0
@@ -104,10 +107,16 @@ def read_post(message: Payload, names: SlackNames, bots: Container[str]) -> Post
     ):
         return None
     user = author_id(message)
-    said = as_text(message.get("text")) or "\n".join(block_texts(message.get("blocks")))
-    text = "\n\n".join(part for part in (to_markdown(said, names), *attachment_quotes(message, names)) if part)
+    said = as_text(message.get("text"))
+    markdown = to_markdown(said, names)
+    blocks = added_blocks(message.get("blocks"), markdown, names)
+    text = "\n\n".join(part for part in (markdown, *blocks, *attachment_quotes(message, names)) if part)
     files = read_files(message, said)
-    plain = to_plain(said, names) or " ".join(text.split()) or next((file.plain for file in files if file.plain), "")
+    plain = (
+        to_plain(said, names)
+        or " ".join(QUOTE.sub("", text).replace("**", "").split())
+        or next((file.plain for file in files if file.plain), "")
+    )
     if not plain:
         return None
     thread, edited = as_text(message.get("thread_ts")), as_text(as_mapping(message.get("edited")).get("ts"))
