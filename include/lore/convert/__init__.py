@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ANCHORS", "CONVERTER_VERSION", "FORMATS", "convert", "format_of", "resolve_includes"]
 
-CONVERTER_VERSION = 4
+CONVERTER_VERSION = 5
 """Part of every document's fingerprint. Raise it when a converter's output changes: documents are then reconverted."""
 
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from lore.convert.decoding import clean, decode, refuse_binary
 from lore.convert.formats import BINARY_FORMATS, CODE_PREFIX, FORMATS
+from lore.convert.omissions import OMITTED
 from lore.convert.result import Converted
 from lore.errors import ConversionError
 from lore.types import Document
@@ -31,7 +32,8 @@ def convert_document(document: Document) -> Document:
             f"{document.id}: converting {document.format} failed with {type(error).__name__}: {str(error)[:200]}",
             remedy="Check the file; if it is sound, report it with the file.",
         ) from error
-    metadata = {**converted.metadata, **document.metadata}  # a text can't override what its source says
+    omitted = {OMITTED: dict(converted.omitted)} if converted.omitted else {}
+    metadata = {**converted.metadata, **omitted, **document.metadata}  # a text can't override what its source says
     return replace(document, text=converted.text, title=title, format="markdown", metadata=metadata, data=None)
 
 

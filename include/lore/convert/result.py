@@ -16,10 +16,12 @@ ANCHORS = "anchors"
 class Converted:
     """Markdown, the text's own title ("" if it has none) and the metadata of its front matter.
 
-    `declared_title` is the front matter's title. An author chose it, so it beats every other.
+    `declared_title` is the front matter's title. An author chose it, so it beats every other. `omitted` counts the
+    characters left out on purpose, by kind.
     """
 
     text: str
     title: str = ""
     declared_title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    omitted: Mapping[str, int] = field(default_factory=dict)

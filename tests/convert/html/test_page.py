@@ -5,6 +5,7 @@ from lore.convert import convert
 from lore.errors import ConversionError
 from lore.types import Document
 
+from tests.convert.html.pages import text_around
 from tests.fakes import make_document
 
 PROSE = "The scheduler reads every file in the folder and starts what is due, once a minute by default."
@@ -191,3 +192,29 @@ def test_absurd_nesting_is_an_error_of_the_document() -> None:
 @pytest.mark.parametrize("text", ["", "   ", "<", "<html", "<!DOCTYPE html>", "&#0;", "<p>\x00", "<![CDATA[x"])
 def test_broken_pages_do_not_raise(text: str) -> None:
     assert convert(make_document(text=text, format="html")).format == "markdown"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '<div class="language-python highlight"><table class="highlighttable"><tbody><tr><td class="linenos"><div '
+        'class="linenodiv"><pre><span></span><span class="normal">1</span></pre></div></td><td class="code"><div><pre>'
+        "<span></span><code>run(1)</code></pre></div></td></tr></tbody></table></div>",
+        '<div class="highlight-python notranslate"><table class="highlighttable"><tr><td class="linenos"><div '
+        'class="linenodiv"><pre><span class="normal">1</span></pre></div></td><td class="code"><div class="highlight">'
+        "<pre><span></span>run(1)</pre></div></td></tr></table></div>",
+        '<figure class="highlight language-python"><table><tr><td class="gutter"><pre>1</pre></td>'
+        '<td class="code"><pre>'
+        "run(1)</pre></td></tr></table></figure>",
+    ],
+    ids=["material", "sphinx", "hexo"],
+)
+def test_code_with_line_numbers_keeps_its_language(code: str) -> None:
+    assert text_around(code) == "```python\nrun(1)\n```"
+
+
+def test_code_does_not_take_the_language_of_its_page() -> None:
+    assert (
+        text_around('<div class="language-english"><pre>one</pre><pre>two</pre></div>')
+        == "```\none\n```\n\n```\ntwo\n```"
+    )

@@ -1,7 +1,7 @@
 """Boilerplate that documentation sites add to every page: questions to the reader, edit links, tables of contents.
 
 Site generators give such pieces no reliable names, but always the same few words. A piece goes only if it says nothing
-else.
+else, and only where such a piece can be: its words may also be a list item, a function's name or a line of a changelog.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lore.convert.html.anchors import has_anchor
+from lore.convert.html.anchors import HEADINGS, has_anchor
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
+
+    from lore.convert.omissions import Omissions
 
 __all__ = ["drop_boilerplate_text"]
 
@@ -22,6 +24,8 @@ MAX_CHARACTERS = 120
 MAX_ELEMENTS = 60
 MIN_CONTENTS = 2
 """Fewest links of a table of contents."""
+EDGE = 400
+"""Characters from a page's start or end, within which a line may date the page."""
 VERBATIM = frozenset({"pre", "code", "table", "samp", "kbd"})
 BLOCKS = frozenset(
     {
@@ -30,12 +34,17 @@ BLOCKS = frozenset(
     }
 )  # fmt: skip
 INLINE = frozenset({"span", "strong", "em", "b", "a", "time", "small", "label"})
+ITEMS = frozenset({"li", "td", "th", "dt", "dd"})
+CONTROL = re.compile(
+    r"(?:^|[\s_-])(?:btn|buttons?|copy|clipboard|share|pager|pagination|prev(?:ious)?|next|feedback|toolbar|actions?|tooltip)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
 
 _PAGE = r"(?:page|article|entry|section|answer|doc(?:ument(?:ation)?)?|guide|content|topic|information|file|tutorial)"
 _THIS = rf"(?:(?:this|the|that)\s)?(?:current\s)?{_PAGE}"
 _FORGE = r"(?:\s(?:on|in|at|via)\s(?:github|gitlab|bitbucket|codeberg|gitea))"
 _VOTES = r"(?:[\s:/|·,]*(?:yes|no|👍|👎|😀|😕|thumbs\s(?:up|down)))*"
-BOILERPLATE = re.compile(
+PHRASE = re.compile(
     r"(?:"
     rf"(?:was|is|did|has|have|how)\s[\w\s]{{0,30}}\b(?:{_PAGE}|this|it)\b[\w\s]{{0,30}}\b(?:help(?:ed|ful)?|useful)"
     rf"(?:\s(?:to\s)?you)?\s?\??{_VOTES}"
@@ -48,79 +57,121 @@ BOILERPLATE = re.compile(
     rf"(?:\s(?:with|on|about|for)\s{_THIS})?{_FORGE}?"
     r"|create\schild\spage|print\sentire\ssection"
     r"|(?:send|give|share|provide|leave|submit)\s(?:us\s)?(?:your\s)?feedback(?:\s(?:about|on|for)\s[\w\s]{0,40})?"
-    r"|feedback|(?:thanks|thank\syou)\s(?:so\smuch\s)?for\s(?:your\s|the\s)?feedback\s?!?\.?"
+    r"|(?:thanks|thank\syou)\s(?:so\smuch\s)?for\s(?:your\s|the\s)?feedback\s?!?\.?"
     r"|glad\sto\shear\sit!?(?:\splease\stell\sus\show\swe\scan\simprove\.?)?"
     r"|sorry\sto\shear\sthat\.?(?:\splease\stell\sus\show\swe\scan\simprove\.?)?"
-    rf"|(?:(?:this|the)\s{_PAGE}\s(?:was|has\sbeen)\s)?(?:last\s)?(?:updated?|modified|edited|changed|reviewed|built)(?:\sat)?(?:\son)?"
-    r"\s?:?\s(?=[^.]*\d|[^.]*\bago\b|[^.]*\byesterday\b)[\w\s,:/+-]{3,60}(?:\([\w\s]{3,12}\))?(?:\sby\s[\w\s]{1,40})?\.?"
-    r"|copy(?:\s(?:page|link|code|to\sclipboard|as\smarkdown|this\spage))?|copied\s?!?|copy_all|content_copy"
+    r"|copy\s(?:page|link|code|to\sclipboard|as\smarkdown|this\spage)|copy_all|content_copy|share\sthis\spage"
     r"|(?:on|in)\sthis\s(?:page|article|section|topic)\s?:?|(?:page|table\sof)\scontents\s?:?|jump\sto\s(?:section|navigation)"
-    r"|back\sto\stop|scroll\sto\stop|return\sto\stop|skip\sto\s(?:main\s)?(?:content|navigation|search)|toggle\s[\w\s]{3,40}"
-    r"|(?:«|‹|<|←|⟵|<<)?\s?(?:previous|prev|next)(?:\s(?:page|article|topic|section|chapter))?\s?(?:»|›|>|→|⟶|>>)?"
-    r"|ask\s(?:ai|a\squestion)|open\sin\s(?:chatgpt|claude)|powered\sby\s[\w\s.]{3,30}"
-    r"|(?:built|made|created|generated)\swith\s[\w\s.-]{3,60}|loading\s?(?:…|\.\.\.)?|share(?:\sthis\spage)?"
+    r"|back\sto\stop|scroll\sto\stop|return\sto\stop|skip\sto\s(?:main\s)?(?:content|navigation|search)"
+    r"|(?:«|‹|<|←|⟵|<<)\s?(?:previous|prev)|(?:next)\s?(?:»|›|>|→|⟶|>>)"
+    r"|(?:«|‹|<|←|⟵|<<)?\s?(?:previous|prev|next)\s(?:page|article|topic|section|chapter)\s?(?:»|›|>|→|⟶|>>)?"
+    r"|ask\s(?:ai|a\squestion)|open\sin\s(?:chatgpt|claude)|loading\s?(?:…|\.\.\.)"
     r")",
     re.IGNORECASE,
 )
+"""Lines that belong to no text, wherever they are."""
+WORD = re.compile(r"copy|copied\s?!?|share|feedback|previous|prev|next|loading", re.IGNORECASE)
+"""Words of buttons that are also ordinary words."""
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?"
+_DATE = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s)?"
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{2}|\d{4})|\d{4}年\d{1,2}月\d{1,2}日"
+    rf"|{_MONTH}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?\d{{4}}|\d{{1,2}}(?:st|nd|rd|th|\.)?\s(?:of\s)?{_MONTH},?\s\d{{4}}"
+    r"|(?:an?|\d{1,3}|a\sfew|several)\s(?:second|minute|hour|day|week|month|year)s?\sago|yesterday|today)"
+)
+_TIME = r"(?:[T,\s]+(?:at\s)?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?(?:\s?(?:utc|gmt|z|[+-]\d{2}:?\d{2}|[a-z]{3,4}))?)?"
+EDGE_LINE = re.compile(
+    rf"(?:(?:this|the)\s{_PAGE}\s(?:was|has\sbeen)\s)?(?:last\s)?"
+    rf"(?:updated?|modified|edited|changed|reviewed|built|generated|published)(?:\sat)?(?:\son)?\s?:?\s{_DATE}{_TIME}"
+    r"(?:\s?\([\w\s]{2,12}\))?(?:\sby\s[\w\s.-]{1,40})?\.?"
+    r"|powered\sby\s[\w\s.]{3,30}|(?:built|made|created|generated)\swith\s[\w\s.-]{3,60}|toggle\s[\w\s]{3,40}",
+    re.IGNORECASE,
+)
+"""Lines about the page at its start or end: its date, its tools."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Measure:
-    """Counts for an element: elements with itself, characters of text and of local links, links and local links.
+    """Counts up to a point of the text: elements, characters, characters of local links, links and local links.
 
     A local link leads to a heading of the same page.
     """
 
-    elements: int = 1
+    elements: int = 0
     characters: int = 0
     local_characters: int = 0
     links: int = 0
     local_links: int = 0
 
+    def since(self, start: _Measure) -> _Measure:
+        """Return the counts of what lies between two points."""
+        return _Measure(
+            self.elements - start.elements,
+            self.characters - start.characters,
+            self.local_characters - start.local_characters,
+            self.links - start.links,
+            self.local_links - start.local_links,
+        )
 
-def drop_boilerplate_text(main: HtmlElement) -> None:
-    """Remove the pieces from a page's main content, in place."""
-    measures = _measures(main)
-    waiting = list(main)
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An element's counts, and the characters of the page before and after it."""
+
+    measure: _Measure
+    before: int
+    after: int
+
+
+def drop_boilerplate_text(main: HtmlElement, omissions: Omissions) -> None:
+    """Remove the pieces from a page's main content, in place, and count their text."""
+    places = _places(main)
+    waiting = list(reversed(main))  # in document order
     while waiting:
         element = waiting.pop()
         if not isinstance(element.tag, str) or element.tag in VERBATIM:
             continue
-        measure = measures[element]
-        if element.tag in BLOCKS and (_is_boilerplate(element, measure) or _is_page_contents(element, measure)):
-            element.drop_tree()
+        place = places[element]
+        if element.tag in BLOCKS and (_is_boilerplate(element, place) or _is_page_contents(element, place.measure)):
+            omissions.drop(element, "boilerplate")
         else:
-            waiting.extend(element)
+            waiting.extend(reversed(element))
 
 
-def _measures(main: HtmlElement) -> dict[HtmlElement, _Measure]:
-    """Measure all elements in one pass, children before parents: time is linear whatever the depth."""
-    measures = {element: _Measure() for element in main.iter()}
-    for element in reversed(list(measures)):
-        measure = measures[element]
-        if isinstance(element.tag, str):
-            measure.characters += _count_characters(element.text)
+def _places(main: HtmlElement) -> dict[HtmlElement, _Place]:
+    """Measure all elements in one pass, so that the time is linear whatever the depth."""
+    from lxml import etree
+
+    elements = characters = local_characters = links = local_links = 0
+    starts: dict[HtmlElement, _Measure] = {}
+    spans: dict[HtmlElement, tuple[_Measure, _Measure]] = {}
+    for event, element in etree.iterwalk(main, events=("start", "end")):
+        if event == "start":
+            starts[element] = _Measure(elements, characters, local_characters, links, local_links)
+            elements += 1
+            characters += _count_characters(element.text)
+            continue
+        start = starts[element]
         if element.tag == "a":
-            measure.links += 1
+            links += 1
             if (element.get("href") or "").startswith("#"):
-                measure.local_links += 1
-                measure.local_characters = measure.characters
-        parent = element.getparent()
-        if element is not main and parent is not None:
-            above = measures[parent]
-            above.elements += measure.elements
-            above.characters += measure.characters + _count_characters(element.tail)
-            above.local_characters += measure.local_characters
-            above.links += measure.links
-            above.local_links += measure.local_links
-    return measures
+                local_links += 1
+                local_characters += characters - start.characters
+        spans[element] = start, _Measure(elements, characters, local_characters, links, local_links)
+        if element is not main:
+            characters += _count_characters(element.tail)
+    return {
+        element: _Place(end.since(start), start.characters, characters - end.characters)
+        for element, (start, end) in spans.items()
+    }
 
 
 def _count_characters(text: str | None) -> int:
     return len("".join(text.split())) if text else 0
 
 
-def _is_boilerplate(element: HtmlElement, measure: _Measure) -> bool:
+def _is_boilerplate(element: HtmlElement, place: _Place) -> bool:
+    measure = place.measure
     if not 0 < measure.characters <= MAX_CHARACTERS or measure.elements > MAX_ELEMENTS:
         return False
     if element.tag == "a" and (element.get("rel") or "").lower() in ("prev", "next"):
@@ -131,7 +182,49 @@ def _is_boilerplate(element: HtmlElement, measure: _Measure) -> bool:
         return False
     if element.tag in INLINE and not _has_no_text_around(element):
         return False
-    return BOILERPLATE.fullmatch(" ".join(element.text_content().replace("\u200b", "").split())) is not None
+    words = _words(element)
+    if PHRASE.fullmatch(words):
+        return measure.links > 0 or not _is_item(element)
+    if WORD.fullmatch(words):
+        return not _is_item(element) and (_is_control(element) or _is_beside_code(element))
+    is_edge = min(place.before, place.after) <= EDGE and not _is_under_heading(element)
+    return is_edge and not _is_item(element) and EDGE_LINE.fullmatch(words) is not None
+
+
+def _is_item(element: HtmlElement) -> bool:
+    """True for an item of a list or table, which its author wrote."""
+    if any(child.tag in ITEMS for child in element.iter()):
+        return True
+    return next(element.iterancestors(*ITEMS), None) is not None
+
+
+def _is_control(element: HtmlElement) -> bool:
+    """True for a link or a part of what is named like a button, and for a heading above nothing but such pieces."""
+    if element.tag == "a" or (len(element) == 1 and element[0].tag == "a"):
+        return True
+    near = [
+        element,
+        *element.iter("a", "span"),
+        *(parent for parent, _ in zip(element.iterancestors(), "ab", strict=False)),
+    ]
+    if any(CONTROL.search(each.get("class") or "") for each in near):
+        return True
+    follower = element.getnext()
+    return follower is not None and PHRASE.fullmatch(_words(follower)) is not None
+
+
+def _is_beside_code(element: HtmlElement) -> bool:
+    return any(each is not None and each.tag == "pre" for each in (element.getprevious(), element.getnext()))
+
+
+def _is_under_heading(element: HtmlElement) -> bool:
+    """True for the first line of a section: the date of a release rather than of the page."""
+    before = element.getprevious()
+    return before is not None and before.tag in HEADINGS[1:]
+
+
+def _words(element: HtmlElement) -> str:
+    return " ".join(element.text_content().replace("\u200b", "").split())
 
 
 def _has_no_text_around(element: HtmlElement) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +15,9 @@ __all__ = ["simplify_code"]
 LANGUAGE = re.compile(
     r"(?:^|\s)(?:(?:language|lang|highlight-source|highlight)-|brush:\s*)(?P<name>[\w+#.-]+)", re.IGNORECASE
 )
+WRAPPERS = frozenset({"div", "figure", "table", "tbody", "tr", "td", "span"})
+MAX_WRAPPERS = 8
+"""Elements around a code block that may name its language: a table of line numbers takes six."""
 LINE_NUMBERS = frozenset({"linenos", "lineno", "linenodiv", "gutter"})
 NOT_LANGUAGES = frozenset({"default", "text", "none", "plaintext", "notranslate", "ltr", "rtl", "source"})
 
@@ -45,11 +50,18 @@ def _merge_tokens(pre: HtmlElement) -> None:
 
 
 def _language(pre: HtmlElement) -> str:
-    nearest = [*pre.iter("code"), pre, *(parent for parent, _ in zip(pre.iterancestors(), range(3), strict=False))]
-    for element in nearest:
+    for element in [*pre.iter("code"), pre, *_wrappers(pre)]:
         name = element.get("data-lang") or element.get("data-language") or ""
         if not name and (match := LANGUAGE.search(element.get("class") or "")):
             name = match["name"]
         if name and name.lower() not in NOT_LANGUAGES and re.fullmatch(r"[\w+#.-]{1,30}", name):
             return name.lower()
     return ""
+
+
+def _wrappers(pre: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield the elements around a code block that hold no other one."""
+    for parent, _ in zip(pre.iterancestors(), range(MAX_WRAPPERS), strict=False):
+        if parent.tag not in WRAPPERS or len(list(islice(parent.iter("pre"), 2))) > 1:
+            return
+        yield parent

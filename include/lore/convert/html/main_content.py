@@ -7,26 +7,14 @@ from typing import TYPE_CHECKING
 
 from lore.convert.html.anchors import is_section
 from lore.convert.html.boilerplate import drop_boilerplate_text
+from lore.convert.html.non_content import drop_non_content, is_written_aside
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["extract_main_content"]
+    from lore.convert.omissions import Omissions
 
-NEVER_TEXT = frozenset(
-    {
-        "script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg", "button", "input",
-        "select", "textarea", "option", "datalist", "dialog", "audio", "video", "map", "nav", "footer", "link", "meta",
-        "base"
-    }
-)  # fmt: skip
-NEVER_ROLES = frozenset(
-    {
-        "navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog", "menu", "menubar",
-        "toolbar", "tablist"
-    }
-)  # fmt: skip
-ADMONITION = re.compile(r"admonition|note|warning|callout|alert|topic|footnote|citation|example", re.IGNORECASE)
+__all__ = ["extract_main_content"]
 
 BOILERPLATE = re.compile(
     r"(?:^|[\s_-])(?:cookies?|consent|gdpr|side-?bar|breadcrumbs?|pagination|pager|related|share|sharing|social|newsletter"
@@ -56,16 +44,19 @@ MIN_PIECE = 12
 """Shorter pieces of text are labels and don't tell where the content is."""
 
 
-def extract_main_content(root: HtmlElement) -> HtmlElement:
+def extract_main_content(root: HtmlElement, omissions: Omissions) -> HtmlElement:
     """Cut a page's tree down to its main content, in place, and return that element."""
     body = root.find("body")
     body = root if body is None else body
     licences = _licences(body)
-    _drop_hidden(body)
+    drop_non_content(body, omissions)
     weights = _weigh(body)
-    main = _pick_article(_choose(body, weights), weights)
-    _drop_boilerplate(main, weights)
-    drop_boilerplate_text(main)
+    chosen = _choose(body, weights)
+    main = _pick_article(chosen, weights)
+    _count_outside(body, chosen, "outside the main content", omissions)
+    _count_outside(chosen, main, "other posts", omissions)
+    _drop_boilerplate(main, weights, omissions)
+    drop_boilerplate_text(main, omissions)
     for text in licences:
         if text not in " ".join(main.text_content().split()):
             paragraph = main.makeelement("p")
@@ -74,7 +65,13 @@ def extract_main_content(root: HtmlElement) -> HtmlElement:
     return main
 
 
-def _drop_boilerplate(main: HtmlElement, weights: dict[HtmlElement, int]) -> None:
+def _count_outside(whole: HtmlElement, part: HtmlElement, kind: str, omissions: Omissions) -> None:
+    if whole is not part:
+        before, kept = (" ".join(element.text_content().split()) for element in (whole, part))
+        omissions.add(kind, "x" * (len(before) - len(kept)))
+
+
+def _drop_boilerplate(main: HtmlElement, weights: dict[HtmlElement, int], omissions: Omissions) -> None:
     """Drop elements named as boilerplate, unless little would remain: then the names mean something else here."""
     found: dict[HtmlElement, int] = {}
     for element in main.iter():
@@ -83,34 +80,13 @@ def _drop_boilerplate(main: HtmlElement, weights: dict[HtmlElement, int]) -> Non
             found[element] = weights[element]
     if sum(found.values()) <= 0.6 * weights[main]:
         for element in found:
-            element.drop_tree()
-
-
-def _drop_hidden(body: HtmlElement) -> None:
-    for element in list(body.iter()):
-        if not isinstance(element.tag, str):  # a comment or processing instruction: keep the text after it
-            if element.getparent() is not None:
-                element.drop_tree()
-        elif element is not body and _is_hidden(element):
-            element.drop_tree()
-
-
-def _is_hidden(element: HtmlElement) -> bool:
-    tag, role = element.tag, (element.get("role") or "").lower()
-    if tag in NEVER_TEXT or role in NEVER_ROLES:
-        return True
-    if tag == "aside":
-        return not ADMONITION.search(element.get("class") or "")
-    if tag == "header":
-        return element.find(".//h1") is None and next(element.iterancestors("main", "article"), None) is None
-    if role == "tabpanel":  # an inactive tab
-        return False
-    style = (element.get("style") or "").replace(" ", "").lower()
-    return element.get("hidden") is not None or "display:none" in style or "visibility:hidden" in style
+            omissions.drop(element, "boilerplate")
 
 
 def _is_boilerplate(element: HtmlElement) -> bool:
     if not isinstance(element.tag, str) or element.tag in KEEP_TAGS:
+        return False
+    if element.tag in ("aside", "div") and is_written_aside(element):
         return False
     name = element.get("id") if element.tag in NAMED and not is_section(element) else None
     return bool(BOILERPLATE.search(f"{element.get('class') or ''} {name or ''}"))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lore.convert.html.anchors import HEADINGS, heading_anchors, mark_anchors
+from lore.convert.html.inline import normalize_inline
 from lore.convert.html.main_content import extract_main_content
 from lore.convert.html.parsing import parse_html
+from lore.convert.html.widgets import expand_widgets, resolve_checkboxes
 from lore.convert.html.writer import drop_permalinks, tree_to_markdown
 from lore.convert.markdown.headings import first_heading
+from lore.convert.omissions import Omissions
 from lore.convert.result import ANCHORS, Converted
 
 if TYPE_CHECKING:
@@ -27,12 +30,16 @@ def convert_html(text: str, url: str = "") -> Converted:
     for heading in list(root.iter(*HEADINGS)):
         drop_permalinks(heading)
     title = _title(root)
-    main = extract_main_content(root)
+    omissions = Omissions()
+    resolve_checkboxes(root)
+    expand_widgets(root)
+    normalize_inline(root)
+    main = extract_main_content(root, omissions)
     anchors = heading_anchors(main)
     markdown = tree_to_markdown(main, url)
     if title and first_heading(markdown) != title:
         markdown = f"# {title}\n\n{markdown}"
-    return Converted(markdown, title=title, metadata={ANCHORS: anchors} if anchors else {})
+    return Converted(markdown, title=title, metadata={ANCHORS: anchors} if anchors else {}, omitted=omissions.counts())
 
 
 def _title(root: HtmlElement) -> str:

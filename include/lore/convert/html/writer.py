@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from lore.convert.html.anchors import HEADINGS
 from lore.convert.html.code_blocks import simplify_code
+from lore.convert.html.inline import normalize_inline
 from lore.convert.html.parsing import parse_html
 from lore.convert.html.tables import normalize_tables
+from lore.convert.html.widgets import resolve_checkboxes
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -41,6 +43,8 @@ def tree_to_markdown(root: HtmlElement, url: str = "") -> str:
     _flatten(root)
     for heading in root.iter(*HEADINGS):
         drop_permalinks(heading)
+    resolve_checkboxes(root)
+    normalize_inline(root)
     simplify_code(root)
     normalize_tables(root)
     _normalize_links(root)
