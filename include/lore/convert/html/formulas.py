@@ -78,8 +78,8 @@ def _source(math: HtmlElement) -> str:
     """Return a formula's TeX, if it is noted, else its MathML as plain text."""
     for note in math.iter("annotation"):
         if "tex" in (note.get("encoding") or ""):
-            return note.text_content()
-    return math.get("alttext") or _linear(math, 0)
+            return str(note.text_content())
+    return str(math.get("alttext") or "") or _linear(math, 0)
 
 
 def _linear(node: HtmlElement, depth: int) -> str:
