@@ -7,7 +7,7 @@ export UV_PYTHON := $(BIN)/python
 # Where this is set, Airflow is compiled anew in every process, which takes longer than what it then does.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow check up bench lock install sphinx clean
+.PHONY: demo test test-slow docs check up bench lock install sphinx clean
 
 install: $(VENV)/.installed
 
@@ -28,6 +28,15 @@ $(VENV)/sphinx/.installed: $(VENV)/.installed requirements-sphinx.txt
 	@$(UV) venv -q --clear --python $(BIN)/python $(VENV)/sphinx \
 	  && $(UV) pip install -q --python $(VENV)/sphinx/bin/python -r requirements-sphinx.txt && touch $@ \
 	  || echo "Sphinx could not be installed: the crawl of a site that it makes is skipped."
+
+# The site needs other versions of packages than Airflow, so it is built from a place of its own, too.
+docs: $(VENV)/docs/.installed
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs build  # not -q, which would hide the warnings that make it fail
+
+$(VENV)/docs/.installed: $(VENV)/.installed requirements-docs.txt
+	@$(UV) venv -q --clear --python $(BIN)/python $(VENV)/docs
+	@$(UV) pip install -q --python $(VENV)/docs/bin/python -r requirements-docs.txt
+	@touch $@
 
 demo: install
 	@$(BIN)/python -m examples.demo
@@ -58,4 +67,4 @@ lock: install
 	@$(UV) pip compile -q --universal --python-version 3.11 --no-header --group docs -o requirements-docs.txt
 
 clean:
-	rm -rf $(VENV) .lore .airflow .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
+	rm -rf $(VENV) .site .lore .airflow .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info

@@ -31,7 +31,7 @@ VENDOR_NAMES = {
     "slack_signing_secret": "SLACK_SIGNING_SECRET",
 }
 """Keys that are also read from the variables that the vendors' own tools use."""
-REMEDY = "See the settings table in README.md."
+REMEDY = "See docs/configuration.md."
 
 
 def _expand_home(value: object) -> object:

@@ -28,7 +28,7 @@ def weaviate_index(weaviate_server: Address) -> Iterator[Address]:
 
 @pytest.fixture
 def reader_key(weaviate_index: Address) -> Iterator[str]:
-    """The key of a user with the rights of the key that asks in README.md, on the index of this test."""
+    """The key of a user with the rights of the key that asks in docs/production.md, on the index of this test."""
     from weaviate.classes.rbac import Permissions
 
     below = f"{weaviate_index.prefix}*"
@@ -43,7 +43,7 @@ def reader_key(weaviate_index: Address) -> Iterator[str]:
 
 @pytest.fixture
 def writer_key(weaviate_index: Address) -> Iterator[str]:
-    """The key of a user with the rights of the key that syncs in README.md, on the index of this test."""
+    """The key of a user with the rights of the key that syncs in docs/production.md, on the index of this test."""
     from weaviate.classes.rbac import Permissions
 
     below = f"{weaviate_index.prefix}*"

@@ -44,7 +44,7 @@ RULES = (
     _Rule(
         ("403", "7", "PERMISSION_DENIED"),
         ("forbidden", "lacks the right"),
-        "Give the key's role this right (README.md lists those for asking and for syncing), or set "
+        "Give the key's role this right (docs/production.md lists those for asking and for syncing), or set "
         "LORE_WEAVIATE_API_KEY to a key that has it.",
         False,
     ),
