@@ -131,7 +131,7 @@ def test_a_model_that_is_down_is_left_alone() -> None:
         for _ in range(4):
             with pytest.raises(ModelError) as raised:
                 list(model.stream(MESSAGES))
-        assert "not asked" in raised.value.message
+        assert "was not called" in raised.value.message
         assert len(server.requests) == 2
         now[0] = 31.0
         assert "".join(model.stream(MESSAGES)) == TEXT

@@ -93,9 +93,9 @@ def test_a_ranking_that_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("fault", "says", "retryable"),
     [
-        (error(401, f"invalid api token {KEY}"), "refused the key", False),
+        (error(401, f"invalid api token {KEY}"), "rejected the key", False),
         (error(404, "model not found"), "was not found", False),
-        (error(400, f"bad {KEY}"), "refused the request", False),
+        (error(400, f"bad {KEY}"), "rejected the request", False),
         (error(429, "trial key limit"), "rate limit", True),
         (error(500, "oops"), "HTTP 500", True),
         (Fault(body=b'{"results": ['), "cohere", True),

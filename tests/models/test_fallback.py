@@ -89,7 +89,7 @@ def test_a_dead_one_is_left_alone_and_tried_again_later(server: CohereServer) ->
     assert len(server.requests) == 2
     now[0] = 30.0  # one call tries, and fails
     assert "HTTP 503" in chain.rank("rotate key", HITS, 2).notes[0]
-    assert "not asked" in chain.rank("rotate key", HITS, 2).notes[0]
+    assert "was not called" in chain.rank("rotate key", HITS, 2).notes[0]
     assert len(server.requests) == 3
     now[0] = 60.0
     assert chain.rank("rotate key", HITS, 2).reranker == "cohere:rerank-v4.0-pro"

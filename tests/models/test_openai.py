@@ -120,14 +120,14 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(server: OpenAIServer) 
 @pytest.mark.parametrize(
     ("fault", "says", "retryable"),
     [
-        (error(401, f"Incorrect API key provided: {KEY}"), "refused the key", False),
-        (error(403, f"{KEY} may not"), "refused the key", False),
+        (error(401, f"Incorrect API key provided: {KEY}"), "rejected the key", False),
+        (error(403, f"{KEY} may not"), "rejected the key", False),
         (error(404, "The model does not exist"), "was not found", False),
-        (error(400, f"Bad request of {KEY}"), "refused the request", False),
+        (error(400, f"Bad request of {KEY}"), "rejected the request", False),
         (error(429, "You exceeded your quota", "insufficient_quota", Retry_After_Ms="1"), "quota", False),
-        (Fault(body=b'{"data": [{"index": 0, "emb'), "cannot be read", True),
-        (Fault(body=b"<html>Bad gateway</html>", headers={"Content-Type": "text/html"}), "cannot be read", True),
-        (Fault(body=b'{"data": null}'), "cannot be read", True),
+        (Fault(body=b'{"data": [{"index": 0, "emb'), "unreadable", True),
+        (Fault(body=b"<html>Bad gateway</html>", headers={"Content-Type": "text/html"}), "unreadable", True),
+        (Fault(body=b'{"data": null}'), "unreadable", True),
         (Fault(cut=True), "could not be reached", True),
     ],
 )

@@ -79,7 +79,7 @@ def test_entries_of_ones_own_go_first(tmp_path: Path) -> None:
         ("models: {a: {input: 1, output: 1, date: 2026-01-01}}", "models.a.source"),
         ("models: {a: {output: 1, date: 2026-01-01, source: x}}", "input and search"),
         ("[1, 2]", "file"),
-        ("models: {", "no YAML"),
+        ("models: {", "not YAML"),
     ],
 )
 def test_a_list_that_is_wrong_names_the_entry(tmp_path: Path, text: str, says: str) -> None:
@@ -90,5 +90,5 @@ def test_a_list_that_is_wrong_names_the_entry(tmp_path: Path, text: str, says: s
 
 
 def test_a_list_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be read"):
+    with pytest.raises(ConfigurationError, match="Couldn't read"):
         load_prices(tmp_path / "absent.yaml")

@@ -10,8 +10,8 @@ from lore.models.terms import (
     adjacent_pairs,
     bm25,
     count_terms,
-    held_by_page,
     inverse_frequency,
+    terms_by_page,
     terms_of,
 )
 
@@ -77,7 +77,7 @@ def scores_of(query: str, *texts: str, page: Sequence[int] | None = None) -> lis
     """BM25 of the texts; each is a page of its own where `page` does not say otherwise."""
     terms = [terms_of(text) for text in texts]
     counts = count_terms(terms_of(query), terms)
-    idf = inverse_frequency(held_by_page(counts, np.array(range(len(texts)) if page is None else page)))
+    idf = inverse_frequency(terms_by_page(counts, np.array(range(len(texts)) if page is None else page)))
     return bm25(counts, np.array([len(text) for text in terms]), idf).tolist()
 
 
@@ -100,7 +100,7 @@ def test_a_term_is_as_rare_as_the_pages_that_have_it_are_few() -> None:
 def test_counts_stand_in_the_order_of_the_question() -> None:
     counts = count_terms(terms_of("vault key vault absent"), [terms_of("key key vault"), terms_of(""), terms_of("key")])
     assert counts.tolist() == [[1, 2, 0], [0, 0, 0], [0, 1, 0]]
-    assert held_by_page(counts, np.array([1, 0, 1])).tolist() == [[False, False, False], [True, True, False]]
+    assert terms_by_page(counts, np.array([1, 0, 1])).tolist() == [[False, False, False], [True, True, False]]
 
 
 def test_pairs_have_an_order() -> None:

@@ -123,7 +123,7 @@ def test_a_call_that_was_refused_took_nothing() -> None:
 @each(OPENAI, AZURE, ANTHROPIC, BEDROCK)
 def test_a_wrong_key_names_the_setting_and_not_the_key(vendor: Vendor, how: str) -> None:
     error = failure(vendor, how, vendor.error(401, "authentication_error", f"invalid key {KEY}"))
-    assert "refused the key" in error.message
+    assert "rejected the key" in error.message
     assert "API_KEY" in error.remedy
     assert not error.retryable
 

@@ -1,7 +1,7 @@
-"""One event loop in a thread of its own, in which all calls to models run.
+"""One event loop in a thread of its own, on which all calls to models run.
 
-Lore's code is synchronous; the calls are not, because only a task can be ended at any moment and takes its connection
-with it: a thread that reads from a server that sends a byte now and then cannot.
+Lore's code is synchronous, but the calls are tasks: a task can be cancelled at any moment and closes its connection. A
+thread that reads from a slow server can't.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 _lock = threading.Lock()
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
-"""The loop by process: a forked process has its parent's loop without the thread that runs it."""
+"""Process id → loop: a forked process inherits its parent's loop without the thread that runs it."""
 
 
 def submit(task: Coroutine[Any, Any, T]) -> Future[T]:
-    """Start the task at once; cancelling what is returned ends it, and closes its connection."""
+    """Start the task; cancelling the returned future ends it and closes its connection."""
     return asyncio.run_coroutine_threadsafe(task, _loop())
 
 

@@ -1,4 +1,4 @@
-"""A circuit breaker: what failed several times in a row is left alone for a while, and costs no one its deadline.
+"""A circuit breaker: after several failures in a row it blocks calls for a while, so that they fail at once.
 
 After Michael Nygard, "Release It!" (2007): closed, open, half-open.
 """
@@ -13,10 +13,10 @@ __all__ = ["CircuitBreaker"]
 
 
 class CircuitBreaker:
-    """Opens after `failures` failures in a row, for `pause` seconds; then one call is let through to try.
+    """Opens after `failures` failures in a row, for `pause` seconds; then lets one call through as a test.
 
-    `clock` gives seconds. Safe to use from several threads: of those that come after the pause one tries, and the
-    others are refused until it is known how that went.
+    Thread-safe: of the calls after the pause one is the test, and the others stay blocked until its result is known.
+    `clock` gives seconds.
     """
 
     def __init__(self, *, failures: int = 3, pause: float = 30.0, clock: Callable[[], float] = monotonic) -> None:
@@ -27,22 +27,22 @@ class CircuitBreaker:
         self._failures = 0
         self._opened_at = 0.0
 
-    def wait(self) -> float:
-        """0 where a call may be made, which then must be reported; else the seconds until one may be tried."""
+    def blocked_for(self) -> float:
+        """Seconds until the next call is allowed; 0 allows one now, whose result must then be recorded."""
         with self._lock:
             if self._failures < self._limit:
                 return 0.0
             left = self._opened_at + self._pause - self._clock()
             if left > 0:
                 return left
-            self._opened_at = self._clock()  # this call tries; if it is never reported, another may after the pause
+            self._opened_at = self._clock()  # without a result, the next test follows after another pause
             return 0.0
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         with self._lock:
             self._failures = 0
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         with self._lock:
             self._failures += 1
             if self._failures >= self._limit:

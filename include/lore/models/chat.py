@@ -1,4 +1,4 @@
-"""Language models of any provider that LangChain's `init_chat_model` knows."""
+"""Chat models of any provider that LangChain's `init_chat_model` supports."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lore.errors import ConfigurationError, LoreError, MissingPackageError, ModelError, require
 from lore.models.breaker import CircuitBreaker
-from lore.models.calls import Calls
+from lore.models.calls import ModelCalls
 from lore.models.failures import model_error, refuses_options
 from lore.models.limiter import Limiter
-from lore.models.providers import Access, provider_of
+from lore.models.providers import ModelAccess, provider_of
 from lore.models.schemas import first_object, strict_schema, validated
-from lore.models.usage import Told
+from lore.models.usage import UsageCollector
 from lore.protocols import OnUsage, Prices
 from lore.types import Message
 
@@ -38,14 +38,13 @@ JSON_PROMPT = "Reply with one JSON object and nothing else. It must fit this JSO
 
 
 class LangChainChatModel:
-    """A chat model by its LangChain name, "provider:model", made on first use and used by any number of threads.
+    """A chat model by its LangChain name, "provider:model", created on first use; thread-safe.
 
-    `api_key` and `base_url` go to its provider, which else reads the variables that its package documents. A call ends
-    within `timeout` seconds, repeats (at most `max_retries`) included; a stream may go on for `stream_timeout` (None:
-    as `timeout`) while something comes every `timeout` seconds. Raises ConfigurationError for a name without
-    provider or a missing key, MissingPackageError when the provider's package is not installed, ContextTooLongError
-    when the messages do not fit, and ModelError for a refusal, an empty or unfinished answer, and everything else that
-    a call ends in.
+    Without `api_key` and `base_url` the provider's package reads its own variables. A call ends within `timeout`
+    seconds, including at most `max_retries` repeats. A stream may take `stream_timeout` (None: `timeout`) if a piece
+    arrives every `timeout` seconds. Raises ConfigurationError for a name without provider or a missing key,
+    MissingPackageError without the provider's package, ContextTooLongError for a prompt that is too long, and
+    ModelError for a refusal, an empty or unfinished answer, and any other failure.
     """
 
     def __init__(
@@ -75,97 +74,104 @@ class LangChainChatModel:
             )
         self.name = model
         self._provider = provider_of(self._provider_name)
-        self._access = Access(bare_name, api_key, base_url, timeout, max_tokens)
+        self._access = ModelAccess(bare_name, api_key, base_url, timeout, max_tokens)
         self._prices = prices
-        self._calls = Calls(
+        self._calls = ModelCalls(
             model, timeout, max_retries, self._failure, limiter or Limiter(8), breaker, stream_timeout=stream_timeout
         )
         self._lock = threading.Lock()
-        self._takes_schema: dict[type, bool] = {}
-        """Whether each schema was taken as response format; absent while that is not known."""
-        self._takes_usage: bool | None = None if self._provider.takes_usage else False
+        self._accepts_schema: dict[type, bool] = {}
+        """Schema → True if the server accepted it as response format; absent while unknown."""
+        self._reports_usage: bool | None = None if self._provider.reports_stream_usage else False
 
     def structured(
         self, messages: Sequence[Message], schema: type[Schema], *, on_usage: OnUsage | None = None
     ) -> Schema:
-        """One call, with the schema as response format; a second with the schema in words where that is refused."""
-        chat, told = self._chat(), Told(self.name, self._prices, on_usage)
+        """One call with the schema as response format; if that is rejected, a second with the schema in the prompt."""
+        chat, usage = self._chat(), UsageCollector(self.name, self._prices, on_usage)
         try:
-            raw, parsed = self._calls.run(lambda: self._ask(chat, _to_langchain(messages), schema, told))
+            raw, parsed = self._calls.run(lambda: self._ask(chat, _to_langchain(messages), schema, usage))
         finally:
-            told.tell()
+            usage.report()
         self._check_finish(_finish(raw))
-        # LangChain's own parser completes JSON that was cut off, so its result is taken only where there is no text.
+        # LangChain's parser completes JSON that was cut off, so use its result only without a text.
         text = str(raw.text)
         return validated(first_object(text) if text else parsed, schema, self.name)
 
     def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
-        """One call; the pieces of text as they come. Pieces may have come before a ModelError is raised."""
+        """One call; yield the pieces of text as they arrive. May raise ModelError after some pieces."""
         finish, any_text = "", False
-        chat, told = self._chat(), Told(self.name, self._prices, on_usage)
+        chat, usage = self._chat(), UsageCollector(self.name, self._prices, on_usage)
         try:
             for chunk in self._calls.stream(lambda: self._chunks(chat, _to_langchain(messages))):
-                told.add(chunk)
+                usage.add(chunk)
                 finish = _finish(chunk) or finish
                 if text := str(chunk.text):
                     any_text = any_text or not text.isspace()
                     yield text
         finally:
-            told.tell()
+            usage.report()
         self._check_finish(finish)
-        if self._provider.says_end and not finish:
-            raise ModelError(f"The stream of {self.name} ended before its answer did.", retryable=True)
+        if self._provider.reports_finish and not finish:
+            raise ModelError(f"The stream of {self.name} ended before the answer was complete.", retryable=True)
         if not any_text:
-            raise ModelError(f"{self.name} gave an empty answer.", retryable=True)
+            raise ModelError(f"{self.name} returned an empty answer.", retryable=True)
 
-    async def _ask(self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], told: Told) -> tuple[Any, Any]:
-        """The reply and, where its text does not hold it, the parsed value."""
+    async def _ask(
+        self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], usage: UsageCollector
+    ) -> tuple[Any, Any]:
+        """The reply, and the parsed value if its text does not have it."""
         wanted = strict_schema(schema.model_json_schema())  # type: ignore[attr-defined]
-        if self._takes_schema.get(schema, True):
+        if self._accepts_schema.get(schema, True):
             try:
-                return await self._ask_with_format(chat, messages, schema, wanted, told)
+                return await self._ask_with_format(chat, messages, schema, wanted, usage)
             except Exception as error:
-                known = schema in self._takes_schema
+                known = schema in self._accepts_schema
                 if known or not (refuses_options(error) or isinstance(error, _NoFormatError)):
                     raise
         reply = await chat.ainvoke([*_to_langchain([Message("system", JSON_PROMPT + json.dumps(wanted))]), *messages])
-        self._takes_schema[schema] = False
-        told.add(reply)
+        self._accepts_schema[schema] = False
+        usage.add(reply)
         return reply, None
 
     async def _ask_with_format(
-        self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], wanted: dict[str, Any], told: Told
+        self,
+        chat: BaseChatModel,
+        messages: list[Any],
+        schema: type[Schema],
+        wanted: dict[str, Any],
+        usage: UsageCollector,
     ) -> tuple[Any, Any]:
-        options = {"strict": True} if self._provider.takes_usage else {}
+        options = {"strict": True} if self._provider.reports_stream_usage else {}
         try:
             model = chat.with_structured_output(wanted, method="json_schema", include_raw=True, **options)
         except (NotImplementedError, TypeError, ValueError) as error:
             raise _NoFormatError from error
         try:
             reply: Any = await model.ainvoke(messages)
-        except Exception as error:  # OpenAI's SDK raises for an answer that it cannot parse, which costs all the same
-            told.add(getattr(error, "completion", None))
+        except Exception as error:  # OpenAI's SDK raises for a reply that it can't parse, which is charged all the same
+            usage.add(getattr(error, "completion", None))
             raise
-        self._takes_schema[schema] = True
-        told.add(reply["raw"])
+        self._accepts_schema[schema] = True
+        usage.add(reply["raw"])
         if "Refusal" in type(reply["parsing_error"]).__name__:
             raise ModelError(REFUSED.format(self.name, "refusal"))
         return reply["raw"], reply["parsed"]
 
     async def _chunks(self, chat: BaseChatModel, messages: list[Any]) -> AsyncGenerator[Any, None]:
-        """The stream's pieces, with what it took where the server takes to be asked for that."""
-        if self._takes_usage is not False:
+        """The pieces of the stream, with its usage if the server accepts that option."""
+        if self._reports_usage is not False:
             try:
                 async for chunk in chat.astream(messages, stream_usage=True):
-                    self._takes_usage = True
+                    self._reports_usage = True
                     yield chunk
                 return
             except Exception as error:
-                if self._takes_usage or not refuses_options(error):
+                if self._reports_usage or not refuses_options(error):
                     raise
         async for chunk in chat.astream(messages):
-            if self._takes_usage is None:
-                self._takes_usage = False
+            if self._reports_usage is None:
+                self._reports_usage = False
             yield chunk
 
     def _check_finish(self, reason: str) -> None:
@@ -177,7 +183,7 @@ class LangChainChatModel:
     def _failure(self, error: Exception) -> LoreError:
         if isinstance(error, LoreError):
             return error
-        if "ContentFilter" in type(error).__name__:  # OpenAI's SDK raises for these two where it parses JSON
+        if "ContentFilter" in type(error).__name__:  # OpenAI's SDK raises these two while parsing JSON
             return ModelError(REFUSED.format(self.name, "content_filter"))
         if "LengthFinish" in type(error).__name__:
             return ModelError(CUT_OFF.format(self.name, "length"), remedy="Raise LORE_MAX_OUTPUT_TOKENS.")
@@ -204,10 +210,10 @@ class LangChainChatModel:
             named = re.search(r"langchain-[a-z0-9-]+", str(error))
             package = named.group() if named else self._provider.package
             raise MissingPackageError(package, f"The chat model {self.name}") from None
-        except Exception as error:  # mostly an unknown provider or a key that its package does not find
+        except Exception as error:  # usually an unknown provider or a missing key
             reason = _first_line(error).replace(secret or "\0", "[key]")[:300]
             raise ConfigurationError(
-                f"The chat model {self.name} cannot be set up: {reason}",
+                f"Couldn't set up the chat model {self.name}: {reason}",
                 remedy=f"Check LORE_CHAT_MODEL and {self._provider.key}.",
             ) from None
         found = getattr(chat, self._provider.key_field, None) if self._provider.key_field else None
@@ -217,11 +223,11 @@ class LangChainChatModel:
 
 
 class _NoFormatError(Exception):
-    """LangChain's class for the provider takes no schema as response format."""
+    """LangChain's class for the provider accepts no schema as response format."""
 
 
 def _first_line(error: Exception) -> str:
-    """What a class that could not be set up says; pydantic has the reason below its first line, with the input."""
+    """The first line of an error, or pydantic's reasons, which come after its first line, without the input."""
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):
@@ -233,12 +239,12 @@ def _to_langchain(messages: Sequence[Message]) -> list[Any]:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
     kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage, "other": HumanMessage}
-    # Lone surrogates have no UTF-8 form and would break the request.
+    # UTF-8 can't encode lone surrogates; they would break the request.
     return [kinds[m.role](content=m.content.encode("utf-8", "replace").decode("utf-8")) for m in messages]
 
 
 def _finish(reply: Any) -> str:
-    """Why the model stopped, in lower case, or "" while it goes on; providers name the field differently."""
+    """The reason why the model stopped, in lower case, or "" while it goes on; providers name the field differently."""
     for name in FINISH_NAMES:
         value = reply.response_metadata.get(name)
         if isinstance(value, str) and value not in ("", "in_progress"):

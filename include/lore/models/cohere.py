@@ -1,4 +1,4 @@
-"""Reranking by Cohere, or by any server that speaks its v2 API."""
+"""Reranking by Cohere, or by any server with its v2 API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lore.errors import ConfigurationError, ModelError, require
 from lore.models.breaker import CircuitBreaker
-from lore.models.calls import Calls
+from lore.models.calls import ModelCalls
 from lore.models.failures import model_error
 from lore.models.limiter import Limiter
 from lore.protocols import OnUsage, Prices
@@ -26,20 +26,20 @@ DEFAULT_BASE_URL = "https://api.cohere.com"
 KEYLESS = "none"
 MAX_TOKENS_PER_DOCUMENT = 1024
 MAX_CHARACTERS = 8 * MAX_TOKENS_PER_DOCUMENT
-"""What is sent of a passage; the service itself cuts to the tokens."""
+"""Passages are cut here before sending; the service cuts them to the tokens."""
 MAX_DOCUMENTS = 1000
 TIMEOUT_SETTING = "LORE_RERANKER_TIMEOUT_SECONDS"
 HIGHEST_COUNT = 1e9
 DOCUMENTS_A_SEARCH = 100
-"""One search of Cohere's price list ranks so many documents."""
+"""The documents in one search of Cohere's price list."""
 
 
 class CohereReranker:
-    """Orders passages by Cohere's relevance score, 0 to 1, in one call for up to 1,000 hits; later hits are left out.
+    """Orders passages by Cohere's relevance score, 0 to 1, in one call for up to 1,000 hits; omits later ones.
 
-    A call ends within `timeout` seconds, at most `max_retries` repeats that wait as Retry-After says included. Raises
-    ConfigurationError without a key for Cohere itself, MissingPackageError without its package, ModelError for anything
-    that a call ends in, also an answer that names too few passages, one twice, or one that was not sent.
+    A call ends within `timeout` seconds, including at most `max_retries` repeats that honour Retry-After. Raises
+    ConfigurationError without a key for Cohere itself, MissingPackageError without its package, and ModelError for any
+    failed call or invalid ranking.
     """
 
     def __init__(
@@ -66,17 +66,17 @@ class CohereReranker:
         self._base_url = base_url or DEFAULT_BASE_URL
         self._timeout = timeout
         self._prices = prices
-        self._calls = Calls(
+        self._calls = ModelCalls(
             self.name, timeout, max_retries, self._failure, limiter or Limiter(8), breaker, TIMEOUT_SETTING
         )
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], limit: int, *, on_usage: OnUsage | None = None) -> list[Hit]:
-        if not hits or limit <= 0:  # no documents are an error 400 to the service
+        if not hits or limit <= 0:  # the service rejects a call without documents
             return []
         candidates, client = list(hits[:MAX_DOCUMENTS]), self._client()
 
-        async def ask() -> dict[int, float]:
+        async def call() -> dict[int, float]:
             response = await client.rerank(
                 model=self._model,
                 query=_sendable(query),
@@ -88,12 +88,12 @@ class CohereReranker:
                 on_usage(self._usage(response, len(candidates)))
             return self._scores(response.results, len(candidates), min(limit, len(candidates)))
 
-        scores = self._calls.run(ask)
+        scores = self._calls.run(call)
         best = sorted(scores, key=lambda index: -scores[index])[:limit]
         return [replace(candidates[index], score=scores[index]) for index in best]
 
     def _usage(self, response: Any, count: int) -> Usage:
-        """What the call cost: by the tokens or the searches that the service counted, or by its rule for searches."""
+        """The cost of the call: by the tokens or searches that the service reports, or by its rule for searches."""
         billed = getattr(response.meta, "billed_units", None)
         tokens, units = (_counted(getattr(billed, name, None)) for name in ("input_tokens", "search_units"))
         searches = math.ceil(count / DOCUMENTS_A_SEARCH) if units is None else units
@@ -107,17 +107,17 @@ class CohereReranker:
         return model_error(error, model=self.name, setting="LORE_COHERE", secret=self._api_key)
 
     def _scores(self, results: Sequence[Any], count: int, wanted: int) -> dict[int, float]:
-        """Score by index. The SDK does not validate what it parses, so nothing is taken on trust."""
+        """Index → score. Raises ModelError for an invalid ranking, because the SDK does not validate replies."""
         scores: dict[int, float] = {}
         for result in results:
             index, score = result.index, result.relevance_score
             if not isinstance(index, int) or not 0 <= index < count or index in scores:
-                raise ModelError(f"{self.name} ranked a passage that was not sent, or one twice.")
+                raise ModelError(f"{self.name} ranked a passage twice, or one that was not sent.")
             if not isinstance(score, int | float) or not math.isfinite(score):
-                raise ModelError(f"{self.name} gave a score that is not a number.")
+                raise ModelError(f"{self.name} returned a score that is not a number.")
             scores[index] = float(score)
         if len(scores) < wanted:
-            raise ModelError(f"{self.name} ranked {len(scores)} passages where {wanted} were asked for.")
+            raise ModelError(f"{self.name} ranked {len(scores)} passages instead of {wanted}.")
         return scores
 
     def _client(self) -> AsyncClientV2:
@@ -142,6 +142,6 @@ def _sendable(text: str) -> str:
     return text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8") or " "
 
 
-def _counted(said: object) -> int | None:
-    """What the service counted; None where it does not say, or says what no count is: a bill is made from it."""
-    return math.ceil(said) if isinstance(said, int | float) and 0 <= said < HIGHEST_COUNT else None
+def _counted(value: object) -> int | None:
+    """A reported count, from which costs are computed; None if it is missing or implausible."""
+    return math.ceil(value) if isinstance(value, int | float) and 0 <= value < HIGHEST_COUNT else None

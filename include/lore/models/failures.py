@@ -1,4 +1,4 @@
-"""What a vendor's SDK raises, told as one ModelError: what failed, what to do, whether to try again."""
+"""Errors of the vendors' SDKs as one ModelError: the cause, a remedy, and whether to try again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lore.errors import ContextTooLongError, ModelError
 __all__ = ["model_error", "refuses_options", "retry_after"]
 
 LONGEST_REASON = 300
-PASSING = {408, 409, 425, 429}
+TRANSIENT = {408, 409, 425, 429}
 STATUS_OF_KIND = {
     "overloaded_error": 529,
     "api_error": 500,
@@ -36,14 +36,14 @@ STATUS_OF_KIND = {
     "internalserverexception": 500,
     "serviceunavailableexception": 503,
 }
-"""The status that goes with an error in the middle of a stream, whose own status was 200."""
+"""The status for an error in the middle of a stream, whose own status was 200."""
 TOO_LONG_STATUSES = {None, 400, 413, 422, 500}
 TOO_LONG = re.compile(
     r"context[_ ](?:length|window|size|limit)|maximum (?:input|prompt) length|(?:prompt|input) is too long"
     r"|too many tokens|request[_ ](?:is )?too[_ ]large",
     re.IGNORECASE,
 )
-"""How the vendors, and servers that speak their APIs, say that a prompt does not fit, in their code or their words."""
+"""The codes and words of vendors and compatible servers for a prompt that does not fit."""
 SPENT_STATUSES = {400, 402, 403, 429}
 SPENT = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?)|exceeded your current quota|billing_hard_limit"
@@ -58,51 +58,50 @@ TRANSPORT_WORDS = ("Timeout", "Connect", "Transport", "Protocol")
 def model_error(
     error: Exception, *, model: str, setting: str, secret: str | None = None, key: str | None = None
 ) -> ModelError:
-    """A ModelError for anything that a call to `model` raised; ContextTooLongError where less might succeed.
+    """The ModelError for anything that a call to `model` raised; ContextTooLongError if a shorter prompt may succeed.
 
-    `setting` is the prefix of its settings, such as "LORE_OPENAI", and `key` names what holds its key where that is
-    something else than `setting` with _API_KEY. The server's own words are repeated (at most 300 characters) except
-    where they are about the key, and never with `secret` in them. Raise it `from None`: the original may hold the
-    request's headers or the key.
+    `setting` is the prefix of its settings, such as "LORE_OPENAI", and `key` the setting of its key if that is not
+    `setting` with _API_KEY. The message quotes at most 300 characters of the server's, nothing about the key, and never
+    `secret`. Raise it `from None`: the original may hold the request's headers or the key.
     """
     if isinstance(error, ModelError):
         return error
     key = key or f"{setting}_API_KEY"
     status, reason = status_of(error), _reason(error, secret)
     if any(isinstance(cause, UnicodeError) or "LocalProtocol" in type(cause).__name__ for cause in _causes(error)):
-        # What was raised quotes the header that could not be sent.
+        # The original error quotes the header.
         return ModelError(
-            f"{model} could not be asked: the key holds characters that no key has.",
-            remedy=f"Check {key} for line breaks and letters with accents.",
+            f"{model} could not be called: the key has characters that no key can have.",
+            remedy=f"Check {key} for line breaks and accented letters.",
         )
-    if refusal := _said_no(error, status, model, reason):
+    if refusal := _by_words(error, status, model, reason):
         return refusal
     if status is not None:
         return _by_status(status, model, setting, key, reason)
     if _is_transport(error):
         remedy = f"Check the network and {setting}_BASE_URL, or raise LORE_TIMEOUT_SECONDS."
-        first = list(_causes(error))[-1]  # the SDK's own words are "Connection error."
+        first = list(_causes(error))[-1]  # the SDK itself only says "Connection error."
         reason = _reason(first, secret) or reason
         return ModelError(
             f"{model} could not be reached ({type(first).__name__}{reason}).", remedy=remedy, retryable=True
         )
     if isinstance(error, AttributeError | TypeError | KeyError | IndexError):
-        reason = ": not what this API answers"  # the SDK stumbled; its words say nothing to anybody
+        reason = ": not a reply of this API"  # the SDK stumbled over it; its message tells nothing
     return ModelError(
-        f"{model} gave an answer that cannot be read ({type(error).__name__}{reason}).",
-        remedy=f"Check that {setting}_BASE_URL, where it is set, leads to an API of this kind.",
+        f"{model} gave an unreadable reply ({type(error).__name__}{reason}).",
+        remedy=f"Check that {setting}_BASE_URL, if set, is the address of such an API.",
         retryable=True,
     )
 
 
 def refuses_options(error: Exception) -> bool:
-    """Whether a server may have refused a request for an option that it does not know, and not for what is asked."""
+    """True if a server may have rejected a request because of an unknown option, not because of its content."""
     status = status_of(error)
-    return status in OPTION_STATUSES and _said_no(error, status, "", "") is None
+    return status in OPTION_STATUSES and _by_words(error, status, "", "") is None
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status that an SDK's error carries, or that goes with the kind of error that its body names."""
+    """The HTTP status of an SDK's error, or the one for the kind of error that its body names."""
     response = getattr(error, "response", None)
     aws = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, Mapping) else None
     for value in (getattr(error, "status_code", None), getattr(error, "code", None), aws):
@@ -114,7 +113,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """The seconds that the server asks to wait, in milliseconds, seconds or as a date; None where it does not say."""
+    """The pause in seconds that the server asks for in milliseconds, in seconds or by a date; None without one."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "headers", None)
     if isinstance(response, Mapping):
@@ -140,39 +139,39 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _said_no(error: BaseException, status: int | None, model: str, reason: str) -> ModelError | None:
-    """What the words of the answer tell and its status does not."""
+def _by_words(error: BaseException, status: int | None, model: str, reason: str) -> ModelError | None:
+    """The error that the body's words reveal, but its status does not."""
     body = _body(error)
     words = " ".join(str(body.get(name, "")) for name in ("code", "type", "message"))
-    told = f"HTTP {status}{reason}" if status else reason.removeprefix(": ")
-    # One request may be over OpenAI's tokens of a minute: then waiting does not help, and less does.
-    over_a_minute = status == 429 and "tokens must be reduced" in words
-    if over_a_minute or status == 413 or (status in TOO_LONG_STATUSES and TOO_LONG.search(words)):
-        message = f"{model} was sent more than it reads ({told})."
-        return ContextTooLongError(message, remedy="Send less, or choose a model with a longer context.")
+    detail = f"HTTP {status}{reason}" if status else reason.removeprefix(": ")
+    # A single request may exceed OpenAI's tokens per minute: waiting does not help, a shorter prompt does.
+    over_rate = status == 429 and "tokens must be reduced" in words
+    if over_rate or status == 413 or (status in TOO_LONG_STATUSES and TOO_LONG.search(words)):
+        message = f"{model} rejected a prompt that is too long ({detail})."
+        return ContextTooLongError(message, remedy="Shorten it, or choose a model with a longer context.")
     if status in SPENT_STATUSES and SPENT.search(words):
         remedy = "Check the account's plan and billing."
-        return ModelError(f"{model} refused the request: the quota is used up ({told}).", remedy=remedy)
+        return ModelError(f"{model} rejected the request: your quota is used up ({detail}).", remedy=remedy)
     if status == 400 and FILTERED.search(words):
-        return ModelError(f"{model} refused to answer ({told}).")
+        return ModelError(f"{model} refused to answer ({detail}).")
     if status is None and words.strip() and not _is_transport(error):
-        return ModelError(f"{model} failed ({told}).", remedy="Try again later.", retryable=True)
+        return ModelError(f"{model} failed ({detail}).", remedy="Try again later.", retryable=True)
     return None
 
 
 def _by_status(status: int, model: str, setting: str, key: str, reason: str) -> ModelError:
     if status in (401, 403):
-        return ModelError(f"{model} refused the key (HTTP {status}).", remedy=f"Check {key}.")
+        return ModelError(f"{model} rejected the key (HTTP {status}).", remedy=f"Check {key}.")
     if status == 404:
         remedy = f"Check the model's name and {setting}_BASE_URL."
         return ModelError(f"{model} was not found (HTTP 404{reason}).", remedy=remedy)
     if status == 429:
         message = f"{model} is over its rate limit (HTTP 429{reason})."
         return ModelError(message, remedy="Try again later.", retryable=True)
-    passing = status in PASSING or status >= 500
-    verb = "failed" if passing else "refused the request"
-    remedy = "Try again later." if passing else ""
-    return ModelError(f"{model} {verb} (HTTP {status}{reason}).", remedy=remedy, retryable=passing)
+    transient = status in TRANSIENT or status >= 500
+    verb = "failed" if transient else "rejected the request"
+    remedy = "Try again later." if transient else ""
+    return ModelError(f"{model} {verb} (HTTP {status}{reason}).", remedy=remedy, retryable=transient)
 
 
 def _reason(error: BaseException, secret: str | None) -> str:
@@ -185,14 +184,14 @@ def _reason(error: BaseException, secret: str | None) -> str:
 
 
 def _body(error: BaseException) -> Mapping[str, Any]:
-    """What came with the status: code, type and message, wherever the SDK puts them."""
+    """The code, type and message of the response, wherever the SDK puts them."""
     body = getattr(error, "body", None)
     if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping | str):
-        body = body["error"]  # a text in servers that speak the API only roughly
+        body = body["error"]  # plain text from loosely compatible servers
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # AWS
-        said = response.get("Error") or {}
-        body = {"code": said.get("Code"), "message": said.get("Message")}
+        details = response.get("Error") or {}
+        body = {"code": details.get("Code"), "message": details.get("Message")}
     elif body is None:
         body = getattr(error, "error", None)  # Ollama
     if isinstance(body, str):
@@ -201,7 +200,7 @@ def _body(error: BaseException) -> Mapping[str, Any]:
 
 
 def _is_transport(error: BaseException) -> bool:
-    """Whether the connection failed. The SDKs share no base class for that, but their names for it agree."""
+    """True if the connection failed. The SDKs share no base class for that, but similar names."""
     return any(
         word in kind.__name__ for cause in _causes(error) for kind in type(cause).__mro__ for word in TRANSPORT_WORDS
     )
@@ -210,4 +209,4 @@ def _is_transport(error: BaseException) -> bool:
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
-        error = error.__cause__ or error.__context__  # the HTTP clients hide the socket's own error, which says most
+        error = error.__cause__ or error.__context__  # the HTTP clients hide the socket's own error, which tells most

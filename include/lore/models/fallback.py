@@ -1,4 +1,4 @@
-"""A reranker with another behind it."""
+"""A reranker with a fallback."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lore.types import Hit, Reranking
 __all__ = ["RerankerChain"]
 
 
-class _Paid(Protocol):
-    """A reranker that costs something, and says what."""
+class _MeteredReranker(Protocol):
+    """A reranker that costs money and reports its usage."""
 
     @property
     def name(self) -> str: ...
@@ -22,9 +22,9 @@ class _Paid(Protocol):
 
 
 class RerankerChain:
-    """Orders passages by `first`, and by `then` where that fails, is too slow, or may not be paid for."""
+    """Reranks by `first`, or by `then` if that fails, is too slow, or is over budget."""
 
-    def __init__(self, first: _Paid, then: Reranker) -> None:
+    def __init__(self, first: _MeteredReranker, then: Reranker) -> None:
         self.name = first.name
         self.parts: tuple[Reranker, ...] = (first, then)
         self._first = first
@@ -36,7 +36,7 @@ class RerankerChain:
     def rank(
         self, query: str, hits: Sequence[Hit], limit: int, *, refusal: str = "", on_usage: OnUsage | None = None
     ) -> Reranking:
-        """The best passages, and by whom; why not by the first is in the notes. Raises what the second one raises."""
+        """The best passages and the reranker's name; a note says why it was not the first. Raises what `then` does."""
         note = refusal
         if not refusal:
             try:

@@ -1,4 +1,4 @@
-"""How many calls of models run at once in this process."""
+"""The limit on concurrent calls to models in this process."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["Limiter"]
 
 
 class Limiter:
-    """Lets `size` calls run at once; further ones wait, as long as they say."""
+    """Allows `size` concurrent calls."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._places = threading.BoundedSemaphore(size)
+        self._slots = threading.BoundedSemaphore(size)
 
     @contextmanager
-    def place(self, name: str, timeout: float) -> Iterator[None]:
-        """A place for one call of the model `name`. Raises ModelError when none becomes free in `timeout` seconds."""
-        if not self._places.acquire(timeout=max(0.0, timeout)):
+    def slot(self, name: str, timeout: float) -> Iterator[None]:
+        """Hold a slot for a call to the model `name`. Raises ModelError if none is free within `timeout` seconds."""
+        if not self._slots.acquire(timeout=max(0.0, timeout)):
             raise ModelError(
-                f"{name} was not asked: {self._size} other calls of models took all of the time.",
+                f"{name} was not called: {self._size} concurrent calls to models took all the time.",
                 remedy="Try again, or raise LORE_MAX_CONCURRENCY.",
                 retryable=True,
             )
         try:
             yield
         finally:
-            self._places.release()
+            self._slots.release()

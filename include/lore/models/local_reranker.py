@@ -1,6 +1,6 @@
-"""A reranker that needs no model of its own: the embedder's cosine and keyword scores, compared within one query.
+"""A reranker without a model of its own: cosine and keyword scores, compared over the candidates of one question.
 
-What each part is worth, and on which sets its constants were chosen and checked, is in docs/reranking.md.
+docs/reranking.md has the value of each part, and the data that its constants were chosen and tested on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lore.models.terms import adjacent_pairs, bm25, count_terms, held_by_page, inverse_frequency, terms_of
+from lore.models.terms import adjacent_pairs, bm25, count_terms, inverse_frequency, terms_by_page, terms_of
 from lore.protocols import Embedder
 from lore.types import Hit
 
@@ -26,7 +26,7 @@ TERM_WEIGHT = 0.30
 PAIR_WEIGHT = 0.05
 PAGE_WEIGHT = 0.20
 COMMON_SHARE = 0.30
-"""How much of the likeness to all candidates is taken off the likeness to the question."""
+"""The share of the similarity to all candidates that is subtracted from the similarity to the question."""
 NEIGHBOURS = 10
 NEIGHBOUR_SHARE = 0.25
 TEMPERATURE = 0.3
@@ -38,17 +38,15 @@ Pages = NDArray[np.intp]
 class LocalReranker:
     """Orders passages by scores that are compared over the candidates of one question.
 
-    1. Each candidate gets its true values, however it was found, as standard scores: its cosine to the question, less
-       .30 of its cosine to the mean candidate (negative feedback, Rocchio 1971: what all have in common does not tell
-       them apart); BM25 of the question's terms, and of their adjacent pairs; and the share of the question's terms,
-       weighed by idf, that its page holds anywhere. x = .60 cosine + .30 BM25 + .05 pairs + .20 page. The statistics
-       are those of the candidates, so the order is the same over any store; idf counts pages, because the passages of
-       one page repeat its words.
-    2. A quarter of each x is taken from the ten candidates nearest in meaning, by their cosine: a passage among good
-       ones gains, one that stands alone loses (score regularization, Diaz, CIKM 2005).
-    3. A page with several good passages is lifted: its score is max + τ ln Σ exp((x − max) / τ) over its passages,
-       τ = .3, and each of its passages gains what its page gained. So ranking pages by their best passage is the
-       ranking of pages.
+    1. Each candidate gets standard scores of four true values, however it was found. Its cosine to the question, less
+       .30 of its cosine to the mean candidate (negative feedback, Rocchio 1971). BM25 of the question's terms, and of
+       their adjacent pairs. The share of the question's terms, weighed by idf, anywhere on its page.
+       x = .60 cosine + .30 BM25 + .05 pairs + .20 page. All statistics are over the candidates, so the order is the
+       same for any store; idf counts pages, because the passages of one page repeat its words.
+    2. A quarter of each x comes from the ten candidates nearest by cosine: a passage among good ones gains, an isolated
+       one loses (score regularization, Diaz, CIKM 2005).
+    3. A page with several good passages gains: its score is max + τ ln Σ exp((x − max) / τ) over its passages, τ = .3,
+       and each passage gains as much as its page. So a ranking by best passage ranks the pages.
     """
 
     name = "local:minilm-bm25"
@@ -61,7 +59,7 @@ class LocalReranker:
             return []
         _, page = np.unique(np.array([hit.chunk.document_id for hit in hits], dtype=object), return_inverse=True)
         vectors = self._vectors(hits)
-        scores = COSINE_WEIGHT * _z(_cosines(self._embedder.embed_query(query), vectors, page))
+        scores = COSINE_WEIGHT * _standardized(_cosines(self._embedder.embed_query(query), vectors, page))
         scores += _term_scores(query, hits, page)
         scores = _smoothed(scores, vectors)
         scores += _page_gain(scores, page)
@@ -76,51 +74,51 @@ class LocalReranker:
 
 
 def _cosines(query: Vector, vectors: Matrix, page: Pages) -> Scores:
-    """Likeness to the question, less some of that to the mean of all pages' mean passages."""
+    """Similarity to the question, less a share of that to the mean of all pages' mean passages."""
     passages = np.bincount(page)
     common = (1.0 / (passages[page] * len(passages))).astype(np.float32) @ vectors
     return np.asarray(vectors @ (query - COMMON_SHARE * common), dtype=np.float64)
 
 
 def _term_scores(query: str, hits: Sequence[Hit], page: Pages) -> Scores:
-    """What the question's words say of each candidate: alone, in adjacent pairs, and anywhere on its page."""
+    """Keyword scores of each candidate: of terms, of adjacent pairs, and of terms anywhere on its page."""
     query_terms = terms_of(query)
     terms = [terms_of(hit.chunk.passage) for hit in hits]
     lengths = np.array([len(text) for text in terms])
     counts = count_terms(query_terms, terms)
-    held = held_by_page(counts, page)
-    idf = inverse_frequency(held)
+    by_page = terms_by_page(counts, page)
+    idf = inverse_frequency(by_page)
     pairs = count_terms(adjacent_pairs(query_terms), [adjacent_pairs(text) for text in terms])
-    pair_idf = inverse_frequency(held_by_page(pairs, page))
+    pair_idf = inverse_frequency(terms_by_page(pairs, page))
     return (
-        TERM_WEIGHT * _z(bm25(counts, lengths, idf))
-        + PAIR_WEIGHT * _z(bm25(pairs, np.maximum(lengths - 1, 0), pair_idf))
-        + PAGE_WEIGHT * _z((held @ idf)[page])
+        TERM_WEIGHT * _standardized(bm25(counts, lengths, idf))
+        + PAIR_WEIGHT * _standardized(bm25(pairs, np.maximum(lengths - 1, 0), pair_idf))
+        + PAGE_WEIGHT * _standardized((by_page @ idf)[page])
     )
 
 
-def _z(values: Scores) -> Scores:
-    """Standard scores; a column that says the same of every candidate says nothing."""
+def _standardized(values: Scores) -> Scores:
+    """Standard scores; 0 for a column of equal values."""
     spread = values.std()
     return (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)
 
 
 def _smoothed(scores: Scores, vectors: Matrix) -> Scores:
-    """The scores with a share of the nearest candidates' own, weighed by their cosine."""
+    """The scores mixed with those of the nearest candidates, weighed by cosine."""
     count = min(NEIGHBOURS, len(scores) - 1)
     if count < 1:
         return scores
-    likeness = vectors @ vectors.T
-    np.fill_diagonal(likeness, -np.inf)
-    nearest = np.argpartition(-likeness, count - 1, axis=1)[:, :count]
-    weights = np.maximum(np.take_along_axis(likeness, nearest, axis=1), 0.0).astype(np.float64)
+    similarity = vectors @ vectors.T
+    np.fill_diagonal(similarity, -np.inf)
+    nearest = np.argpartition(-similarity, count - 1, axis=1)[:, :count]
+    weights = np.maximum(np.take_along_axis(similarity, nearest, axis=1), 0.0).astype(np.float64)
     total = weights.sum(axis=1)
     around = np.divide((weights * scores[nearest]).sum(axis=1), total, out=scores.copy(), where=total > 0)
     return np.asarray((1 - NEIGHBOUR_SHARE) * scores + NEIGHBOUR_SHARE * around)
 
 
 def _page_gain(scores: Scores, page: Pages) -> Scores:
-    """What each candidate's page gains over its best passage."""
+    """The gain of each candidate's page over its best passage."""
     top = np.full(page.max() + 1, -np.inf)
     np.maximum.at(top, page, scores)
     shares = np.bincount(page, weights=np.exp((scores - top[page]) / TEMPERATURE))

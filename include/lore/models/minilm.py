@@ -1,8 +1,8 @@
-"""all-MiniLM-L6-v2 as an int8 ONNX graph, made from the official fp32 weights with onnxruntime's own operators.
+"""all-MiniLM-L6-v2 as an int8 ONNX graph, built from the official fp32 weights with onnxruntime's own operators.
 
-The graph reads one text at a time, without padding and so without a mask. That is what makes it fast (onnxruntime then
-takes its flash attention, and no work goes into padding) and repeatable: dynamic quantization scales activations by
-the largest value in the input, so a text embedded in a batch would get a vector that depends on its neighbours.
+The graph reads one text at a time, without padding and so without a mask. That makes it fast, because onnxruntime uses
+its flash attention, and repeatable: dynamic quantization scales activations by the largest value in the input, so in a
+batch a vector would depend on the other texts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["DIMENSIONS", "GRAPH_VERSION", "MAX_TOKENS", "Weights", "build_graph", "reference_embedding"]
 
 GRAPH_VERSION = 1
-"""Raise it with every change of `build_graph`: cached graphs are then built anew."""
+"""Raise it with every change of `build_graph`, so that cached graphs are rebuilt."""
 DIMENSIONS = 384
 MAX_TOKENS = 256
 LAYERS = 6
@@ -28,7 +28,7 @@ HEADS = 12
 EPSILON = 1e-12
 CONTRIB = "com.microsoft"
 WEIGHT_LIMIT = 63
-"""Weights take 7 of 8 bits: processors without VNNI add two 8-bit products in 16 bits, which 8-bit weights overflow."""
+"""Weights use 7 of 8 bits: processors without VNNI add two 8-bit products in 16 bits, and 8-bit weights overflow."""
 
 Weights = Mapping[str, NDArray[np.float32]]
 
@@ -60,7 +60,7 @@ def build_graph(weights: Weights) -> bytes:
 
 
 class _Graph:
-    """Nodes and constants in the making; every method adds some and returns the name of its output."""
+    """A graph under construction; every method adds nodes and returns the name of their output."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -80,11 +80,11 @@ class _Graph:
         return name
 
     def embeddings(self, ids: str) -> str:
-        # Word vectors are kept in half precision: the file is 23 MB smaller, and no vector changes measurably.
+        # Half precision for word vectors: the file is 23 MB smaller, and no vector changes measurably.
         words = self.constant("words", self._weights["embeddings.word_embeddings.weight"].astype(np.float16))
         self.node("Gather", [words, ids], "words.half")
         self.node("Cast", ["words.half"], "words.float", to=1)
-        # Every token is of type 0, so its type vector is added to the positions once and for all.
+        # Every token is of type 0, so add its type vector to the positions at build time.
         positions = self._weights["embeddings.position_embeddings.weight"][:MAX_TOKENS]
         table = self.constant("positions", positions + self._weights["embeddings.token_type_embeddings.weight"][0])
         zero = self.constant("zero", np.zeros(1, np.int64))
@@ -107,7 +107,7 @@ class _Graph:
         return self.layer_norm(f"{prefix}output.LayerNorm", f"{prefix}output.sum")
 
     def attention(self, prefix: str, state: str) -> str:
-        """The input is quantized once and multiplied three times, which spares splitting one large product."""
+        """Quantize the input once and multiply it three times, which saves splitting one large product."""
         quantized = [f"{prefix}input", f"{prefix}input.scale", f"{prefix}input.zero"]
         from onnx import helper
 
@@ -141,7 +141,7 @@ class _Graph:
 
 
 def reference_embedding(weights: Weights, ids: list[int]) -> Vector:
-    """The embedding of one tokenized text in full precision and plain numpy: slow, and what the graph is checked by.
+    """The embedding of one tokenized text in full precision and plain numpy: slow, a reference for the graph.
 
     Devlin et al. 2019 (BERT), pooled by the mean over tokens as sentence-transformers does.
     """

@@ -1,4 +1,4 @@
-"""Embeddings of OpenAI, or of any server that speaks its API."""
+"""Embeddings by OpenAI, or by any server with its API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lore.errors import ConfigurationError, ModelError, require
-from lore.models.calls import Calls
+from lore.models.calls import ModelCalls
 from lore.models.failures import model_error
 from lore.models.limiter import Limiter
 from lore.protocols import OnUsage, Prices
@@ -25,27 +25,26 @@ __all__ = ["OpenAIEmbedder"]
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 KEYLESS = "none"
-"""Sent where a server wants no key: the SDK cannot send none."""
+"""Sent to a server that needs no key: the SDK must send one."""
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 FIXED = {"text-embedding-ada-002"}
 KNOWN_MAX_TOKENS = 8191
 UNKNOWN_MAX_TOKENS = 512
 MAX_TEXT_BYTES = KNOWN_MAX_TOKENS
-"""No token is shorter than a byte, so this fits OpenAI's models whatever the text; passages are far shorter."""
+"""No token is shorter than a byte, so any text fits OpenAI's models; passages are far shorter."""
 MAX_INPUTS = 128
-"""OpenAI takes 2,048; fewer keep a request to a slow server of one's own within the timeout."""
+"""OpenAI accepts 2,048; fewer keep a request to a slow server within the timeout."""
 MAX_REQUEST_BYTES = 250_000
-"""OpenAI takes 300,000 tokens a request, and no token is shorter than a byte."""
+"""OpenAI accepts 300,000 tokens per request, and no token is shorter than a byte."""
 
 
 class OpenAIEmbedder:
-    """Embeds through the embeddings API: one request for at most 128 texts, in the order given.
+    """Embeds through the embeddings API, at most 128 texts per request.
 
-    A request ends within `timeout` seconds. Failed ones are repeated up to `max_retries` times, waiting as Retry-After
-    says: for documents up to two minutes, for a question only as long as its time lasts. A text is cut to
-    `MAX_TEXT_BYTES`. The dimensions of a model that is not OpenAI's are asked of the server on first use. `on_usage` is
-    told of each request. Raises ConfigurationError without a key for OpenAI itself, ModelError for anything that a
-    request ends in, also an answer with the wrong number of vectors.
+    A request ends within `timeout` seconds. A failed one is repeated up to `max_retries` times, honouring Retry-After:
+    for documents up to two minutes, for a question within its timeout. Texts are cut to `MAX_TEXT_BYTES`. The first use
+    requests the dimensions of a model that is not OpenAI's. `on_usage` gets the usage of each request. Raises
+    ConfigurationError without a key for OpenAI itself, and ModelError for any failed request or invalid reply.
     """
 
     def __init__(
@@ -68,7 +67,9 @@ class OpenAIEmbedder:
                 remedy="Set LORE_OPENAI_API_KEY, or LORE_OPENAI_BASE_URL to a server of your own.",
             )
         if dimensions is not None and model in FIXED:
-            raise ConfigurationError(f"{model} cannot be shortened.", remedy="Unset LORE_EMBEDDING_DIMENSIONS.")
+            raise ConfigurationError(
+                f"The vectors of {model} can't be shortened.", remedy="Unset LORE_EMBEDDING_DIMENSIONS."
+            )
         self._model = model
         self._api_key = api_key
         self._base_url = base_url or DEFAULT_BASE_URL
@@ -76,7 +77,7 @@ class OpenAIEmbedder:
         self._timeout = timeout
         self._prices = prices
         self._on_usage = on_usage
-        self._calls = Calls(self.name, timeout, max_retries, self._failure, limiter or Limiter(8))
+        self._calls = ModelCalls(self.name, timeout, max_retries, self._failure, limiter or Limiter(8))
         self._lock = threading.Lock()
 
     @property
@@ -89,7 +90,7 @@ class OpenAIEmbedder:
 
     @cached_property
     def dimensions(self) -> int:
-        """Raises ModelError where the server has to be asked and cannot be."""
+        """The dimensions of the vectors. Raises ModelError if the server must be asked and fails."""
         known = self._shortened or DIMENSIONS.get(self._model)
         return known or int(self._request(["dimensions"]).shape[1])
 
@@ -108,7 +109,7 @@ class OpenAIEmbedder:
             rows = self._request(batch, patient=patient)
             if rows.shape[1] != dimensions:
                 raise ModelError(
-                    f"{self.name} gave {rows.shape[1]} dimensions, {dimensions} were expected.",
+                    f"{self.name} returned vectors of {rows.shape[1]} dimensions instead of {dimensions}.",
                     remedy="Check LORE_EMBEDDER and LORE_EMBEDDING_DIMENSIONS.",
                 )
             vectors[done : done + len(batch)] = rows
@@ -116,28 +117,28 @@ class OpenAIEmbedder:
         return vectors
 
     def _request(self, texts: list[str], *, patient: bool = False) -> Matrix:
-        """One call: unit vectors in the order of the texts."""
+        """One request: unit vectors in the order of the texts."""
         options: dict[str, Any] = {"dimensions": self._shortened} if self._shortened else {}
         client = self._client()
 
-        async def ask() -> Any:
+        async def call() -> Any:
             return await client.embeddings.create(model=self._model, input=texts, **options)
 
-        response = self._calls.run(ask, patient=patient)
+        response = self._calls.run(call, patient=patient)
         try:
-            self._tell(response)
+            self._report_usage(response)
             rows = {item.index: item.embedding for item in response.data}
             if len(response.data) != len(texts) or set(rows) != set(range(len(texts))):
-                raise ModelError(f"{self.name} gave {len(response.data)} vectors for {len(texts)} texts.")
+                raise ModelError(f"{self.name} returned {len(response.data)} vectors for {len(texts)} texts.")
             vectors = np.array([rows[index] for index in range(len(texts))], dtype=np.float32)
-        except Exception as error:  # the SDK lets malformed answers through as ValueError, TypeError and others
+        except Exception as error:  # the SDK raises ValueError, TypeError and others for malformed replies
             raise self._failure(error) from None
         norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True) if vectors.ndim == 2 else np.zeros(1)
         if not (np.isfinite(norms) & (norms > 0)).all():
-            raise ModelError(f"{self.name} gave vectors that are not finite, or empty.")
+            raise ModelError(f"{self.name} returned an invalid vector: empty, zero, infinite or NaN.")
         return np.asarray(vectors / norms, dtype=np.float32)
 
-    def _tell(self, response: Any) -> None:
+    def _report_usage(self, response: Any) -> None:
         if self._on_usage:
             tokens = getattr(response.usage, "prompt_tokens", None)
             cost = self._prices.cost(f"openai:{self._model}", tokens, 0) if self._prices and tokens else None
@@ -163,7 +164,7 @@ class OpenAIEmbedder:
 
 
 def _sendable(text: str) -> str:
-    """The text as valid UTF-8 of a bounded length; an empty one would be refused, a space is not."""
+    """The text as valid UTF-8 of limited length, a space if it is empty: the API rejects empty texts."""
     return text[:MAX_TEXT_BYTES].encode("utf-8", "replace")[:MAX_TEXT_BYTES].decode("utf-8", "ignore") or " "
 
 

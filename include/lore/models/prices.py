@@ -1,4 +1,4 @@
-"""What models cost: a price list in YAML with dates and sources, and entries of a team's own before it."""
+"""Prices of models: a list in YAML with dates and sources, and a team's own entries before it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MILLION = 1_000_000
 _log = logging.getLogger(__name__)
 
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
-"""What a dated snapshot has behind the model's name; it costs what the model costs."""
+"""The date suffix of a model snapshot, which costs the same as the model."""
 
 
 class _Price(BaseModel):
-    """What one model costs, in US dollars: a million tokens, or one search."""
+    """The price of one model in US dollars, per million tokens or per search."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,11 +38,11 @@ class _Price(BaseModel):
     @model_validator(mode="after")
     def _has_a_price(self) -> Self:
         if (self.input is None) == (self.search is None):
-            raise ValueError("one of input and search is needed")
+            raise ValueError("set one of input and search")
         return self
 
 
-class _File(BaseModel):
+class _PriceFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     same_as: dict[str, str] = Field(default_factory=dict)
@@ -51,16 +51,16 @@ class _File(BaseModel):
 
 
 class PriceList:
-    """Costs by the name of a model, "provider:model". A model that is not on the list is said in the log, once."""
+    """Costs by model name, "provider:model". A model that is not on the list is logged once."""
 
-    def __init__(self, *files: _File) -> None:
-        """Of several files the first that has a model counts."""
+    def __init__(self, *files: _PriceFile) -> None:
+        """The first file with an entry for a model wins."""
         self._files = files
         self._same_as = {name: other for file in reversed(files) for name, other in file.same_as.items()}
         self._unknown: set[str] = set()
 
     def cost(self, model: str, input_tokens: int, output_tokens: int, *, cached_tokens: int = 0) -> float | None:
-        """US dollars for one call; `cached_tokens` are part of the input. None where the price is not known."""
+        """US dollars for one call; `cached_tokens` are part of the input. None for an unknown price."""
         if self._is_free(model):
             return 0.0
         price = self._price(model)
@@ -72,7 +72,7 @@ class PriceList:
         return total / MILLION
 
     def search_cost(self, model: str, searches: int) -> float | None:
-        """US dollars for so many searches of a reranker; None where the price is not known or is by the token."""
+        """US dollars for searches of a reranker; None for an unknown price or one per token."""
         if self._is_free(model):
             return 0.0
         price = self._price(model)
@@ -91,25 +91,26 @@ class PriceList:
         if model not in self._unknown:
             self._unknown.add(model)
             _log.warning(
-                "%s has no price, so what it costs is not known. Add it to a file named in LORE_PRICES.", model
+                "%s has no price, so its costs are unknown. Add one to the file that LORE_PRICES names.", model
             )
         return None
 
 
 def load_prices(own: Path | None = None) -> PriceList:
-    """The list that comes with Lore, behind the entries of `own`. Raises ConfigurationError for a wrong file."""
+    """Lore's list after the entries of `own`. Raises ConfigurationError for an invalid file."""
     shipped = _read(LIST)
     return PriceList(_read(own), shipped) if own else PriceList(shipped)
 
 
-def _read(path: Path) -> _File:
+def _read(path: Path) -> _PriceFile:
     try:
-        return _File.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+        return _PriceFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no YAML in UTF-8"
-        raise ConfigurationError(f"The prices in {path} cannot be read: {reason}.", remedy="Set LORE_PRICES.") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not YAML in UTF-8"
+        message = f"Couldn't read the prices in {path}: {reason}."
+        raise ConfigurationError(message, remedy="Correct LORE_PRICES.") from None
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, item['loc'])) or 'file'}: {item['msg']}" for item in error.errors()[:3])
         raise ConfigurationError(
-            f"The prices in {path} do not fit: {wrong}.", remedy="Write them as in include/lore/models/prices.yaml."
+            f"The prices in {path} are invalid: {wrong}.", remedy="Follow the form of include/lore/models/prices.yaml."
         ) from None

@@ -1,4 +1,4 @@
-"""What each provider of chat models is told, and what it needs: LangChain's classes agree on little but their calls."""
+"""The options and requirements of each provider of chat models: LangChain's classes agree on little but their calls."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["PROVIDERS", "Access", "Provider", "provider_of"]
+__all__ = ["PROVIDERS", "ModelAccess", "Provider", "provider_of"]
 
 KEYLESS = "none"
-"""Sent where a server wants no key: the SDK cannot send none."""
+"""Sent to a server that needs no key: the SDK must send one."""
 OLLAMA_CONTEXT = 16_384
-"""Tokens that Ollama is told to read. Its own default is a few thousand, and it drops the rest without a word."""
+"""Context tokens requested from Ollama. Its default is a few thousand, and it silently drops the rest."""
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
-    """How a model is to be reached. `timeout` (seconds) bounds one request, `max_tokens` what the model writes."""
+class ModelAccess:
+    """The access to a model. `timeout` in seconds bounds one request, `max_tokens` the output."""
 
     model: str
     api_key: str | None
@@ -29,45 +29,45 @@ class Access:
 class Provider:
     """A provider, as LangChain's `init_chat_model` names it.
 
-    `package` is what has to be installed, and `extra` the extra of Lore that does so. `key` says in words for a person
-    what holds its key, and `setting` is the prefix of its settings. `key_field` is the field in which its class has
-    the key that it found; where that is empty it would fail at the first call. `says_end`: a stream without a reason
-    for its end was cut. `takes_usage`: streams tell what they took when they are asked to.
+    `extra` of Lore installs its `package`. Messages name `key`, the setting of its key, and `setting`, the prefix of
+    its settings. `key_field` is the field in which its class keeps the key; an empty one would only fail at the first
+    call. `reports_finish` is True if every complete stream gives a finish reason, `reports_stream_usage` if a stream
+    reports its usage on request.
     """
 
     package: str
-    options: Callable[[Access], dict[str, Any]]
+    options: Callable[[ModelAccess], dict[str, Any]]
     extra: str = "langchain"
     key: str = "LORE_CHAT_API_KEY"
     setting: str = "LORE_CHAT"
     key_field: str = ""
-    says_end: bool = True
-    takes_usage: bool = False
+    reports_finish: bool = True
+    reports_stream_usage: bool = False
 
 
 def provider_of(name: str) -> Provider:
-    """What is known of a provider; of one that is not in the table, what most have in common."""
-    return PROVIDERS.get(name) or Provider(f"langchain-{name.replace('_', '-')}", _common, says_end=False)
+    """The entry of a provider; one that is not in the table gets what most have in common."""
+    return PROVIDERS.get(name) or Provider(f"langchain-{name.replace('_', '-')}", _common, reports_finish=False)
 
 
-def _common(access: Access) -> dict[str, Any]:
-    """The names that LangChain's standard parameters have. Repeats are Lore's own, so the SDK makes none."""
+def _common(access: ModelAccess) -> dict[str, Any]:
+    """LangChain's standard parameters. Lore repeats calls itself, so the SDK must not."""
     options = {"timeout": access.timeout, "max_retries": 0, "max_tokens": access.max_tokens}
     return options | _given(api_key=access.api_key, base_url=access.base_url)
 
 
-def _openai(access: Access) -> dict[str, Any]:
-    # LangChain's own limit between two chunks is 120 s, whatever the timeout.
+def _openai(access: ModelAccess) -> dict[str, Any]:
+    # LangChain limits the time between two chunks to 120 s, whatever the timeout.
     return _common(access) | {"api_key": access.api_key or KEYLESS, "stream_chunk_timeout": None}
 
 
-def _azure(access: Access) -> dict[str, Any]:
+def _azure(access: ModelAccess) -> dict[str, Any]:
     options = _common(access) | {"azure_deployment": access.model, "stream_chunk_timeout": None}
     options.pop("base_url", None)
     return options | _given(azure_endpoint=access.base_url)
 
 
-def _bedrock(access: Access) -> dict[str, Any]:
+def _bedrock(access: ModelAccess) -> dict[str, Any]:
     from botocore.config import Config
 
     once = {"total_max_attempts": 1}
@@ -77,7 +77,7 @@ def _bedrock(access: Access) -> dict[str, Any]:
     )
 
 
-def _ollama(access: Access) -> dict[str, Any]:
+def _ollama(access: ModelAccess) -> dict[str, Any]:
     client: dict[str, Any] = {"timeout": access.timeout}
     if access.api_key:
         client["headers"] = {"Authorization": f"Bearer {access.api_key}"}
@@ -96,10 +96,14 @@ PROVIDERS = {
         extra="openai",
         key="LORE_OPENAI_API_KEY (or LORE_CHAT_API_KEY, which goes first)",
         setting="LORE_OPENAI",
-        takes_usage=True,
+        reports_stream_usage=True,
     ),
     "azure_openai": Provider(
-        "langchain-openai", _azure, extra="openai", key="LORE_CHAT_API_KEY or AZURE_OPENAI_API_KEY", takes_usage=True
+        "langchain-openai",
+        _azure,
+        extra="openai",
+        key="LORE_CHAT_API_KEY or AZURE_OPENAI_API_KEY",
+        reports_stream_usage=True,
     ),
     "anthropic": Provider(
         "langchain-anthropic",

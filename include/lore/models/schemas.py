@@ -1,4 +1,4 @@
-"""A pydantic model as a schema for language models, and their replies as instances of it."""
+"""Pydantic models as JSON schemas for language models, and the parsing of their replies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JSON_ATTEMPTS = 20
 
 
 def strict_schema(schema: Any) -> Any:
-    """The JSON schema as strict modes want it: every property required, none added, no defaults."""
+    """The JSON schema for strict modes: every property required, no others allowed, no defaults."""
     if isinstance(schema, list):
         return [strict_schema(item) for item in schema]
     if not isinstance(schema, dict):
@@ -31,7 +31,7 @@ def strict_schema(schema: Any) -> Any:
 
 
 def first_object(text: str) -> Any:
-    """The first JSON object in a text, also behind words or inside a fence; None where there is none."""
+    """The first JSON object in a text, even after words or inside a code fence; None if there is none."""
     decoder = json.JSONDecoder()
     for opening in islice(re.finditer(r"\{", text), JSON_ATTEMPTS):
         try:
@@ -42,15 +42,15 @@ def first_object(text: str) -> Any:
 
 
 def validated(value: Any, schema: type[Schema], name: str) -> Schema:
-    """The value as an instance of `schema`; ModelError that names the model where it is none."""
+    """The value as an instance of `schema`. Raises ModelError that names the model if it does not fit."""
     from pydantic import ValidationError
 
     if value is None:
-        raise ModelError(f"{name} gave no JSON object.", retryable=True)
+        raise ModelError(f"{name} returned no JSON object.", retryable=True)
     try:
         return schema.model_validate(value)  # type: ignore[attr-defined, no-any-return]
     except ValidationError as error:
         wrong = "; ".join(
             f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}" for item in error.errors(include_input=False)
         )
-        raise ModelError(f"{name} gave JSON of another shape than asked for: {wrong[:300]}.", retryable=True) from None
+        raise ModelError(f"{name} returned JSON that does not fit the schema: {wrong[:300]}.", retryable=True) from None

@@ -1,4 +1,4 @@
-"""Texts as arrays of hashed terms, cheap to count: what keyword scores inside the process are made of."""
+"""Texts as arrays of hashed terms, which are cheap to count, and BM25 over them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,27 @@ from numpy.typing import NDArray
 
 from lore.stemming import stem
 
-__all__ = ["Counts", "Terms", "adjacent_pairs", "bm25", "count_terms", "held_by_page", "inverse_frequency", "terms_of"]
+__all__ = [
+    "TermCounts",
+    "Terms",
+    "adjacent_pairs",
+    "bm25",
+    "count_terms",
+    "inverse_frequency",
+    "terms_by_page",
+    "terms_of",
+]
 
 Terms = NDArray[np.uint64]
 """The terms of a text in order, each as the hash of its stem; comparable within one process."""
 
-Counts = NDArray[np.int64]
+TermCounts = NDArray[np.int64]
 
 K1 = 0.8
 B = 0.75
 PAIR_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 LONGEST_WORD = 60
-"""Longer runs of letters are no language: they are cut, so that a page of base64 costs nothing."""
+"""Longer runs of letters, such as base64, are cut to save time."""
 
 _WORD = re.compile(r"\w\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
@@ -44,10 +53,10 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 @lru_cache(maxsize=10_000)
 def terms_of(text: str) -> Terms:
-    """Stems of the words of two letters or more that are not English stop words.
+    """Stems of all words of two letters or more except English stop words.
 
-    An identifier such as `with_underscores` or `camelCase` also yields its parts; scripts that are written without
-    spaces yield pairs of characters. The array is shared: do not write to it.
+    Identifiers such as `with_underscores` or `camelCase` also yield their parts; scripts without spaces yield pairs of
+    characters. The array is cached and read-only.
     """
     terms = np.array([term for word in _WORD.findall(text) for term in _word_terms(word)], dtype=np.uint64)
     terms.flags.writeable = False
@@ -73,12 +82,12 @@ def _hashed(word: str) -> int:
 
 
 def adjacent_pairs(terms: Terms) -> Terms:
-    """The pairs of neighbours, as terms of their own."""
+    """Pairs of neighbouring terms, as terms."""
     return terms[:-1] * PAIR_FACTOR + terms[1:]
 
 
-def count_terms(query: Terms, texts: Sequence[Terms]) -> Counts:
-    """How often each distinct term of the query, in the query's order, is in each text: shape (texts, terms)."""
+def count_terms(query: Terms, texts: Sequence[Terms]) -> TermCounts:
+    """Occurrences of each distinct query term, in the query's order, in each text: shape (texts, terms)."""
     wanted, first = np.unique(query, return_index=True)
     lengths = np.array([len(text) for text in texts])
     if not wanted.size or not lengths.any():
@@ -89,24 +98,24 @@ def count_terms(query: Terms, texts: Sequence[Terms]) -> Counts:
     row = np.repeat(np.arange(len(texts)), lengths)
     cells = row[matches] * wanted.size + column[matches]
     counts = np.bincount(cells, minlength=len(texts) * wanted.size).reshape(len(texts), wanted.size)
-    return counts[:, np.argsort(first)]  # sorted by hash, sums would differ from process to process
+    return counts[:, np.argsort(first)]  # hashes differ between processes, and so would the order of sums
 
 
-def held_by_page(counts: Counts, page: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which page has which term in one of its texts: shape (pages, terms). `page` is the number of each text's page."""
-    held = np.zeros((int(page.max()) + 1, counts.shape[1]), dtype=np.bool_)
+def terms_by_page(counts: TermCounts, page: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """True for each term in any text of a page: shape (pages, terms). `page` is the number of each text's page."""
+    found = np.zeros((int(page.max()) + 1, counts.shape[1]), dtype=np.bool_)
     text, term = np.nonzero(counts)
-    held[page[text], term] = True
-    return held
+    found[page[text], term] = True
+    return found
 
 
-def inverse_frequency(held: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """How telling each term is, by the number of pages that have it: Lucene's idf, which is never negative."""
-    pages, containing = len(held), held.sum(axis=0)
+def inverse_frequency(found: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Inverse document frequency over pages, by Lucene's formula, which is never negative."""
+    pages, containing = len(found), found.sum(axis=0)
     return np.asarray(np.log1p((pages - containing + 0.5) / (containing + 0.5)))
 
 
-def bm25(counts: Counts, lengths: NDArray[np.int64], idf: NDArray[np.float64]) -> NDArray[np.float64]:
+def bm25(counts: TermCounts, lengths: NDArray[np.int64], idf: NDArray[np.float64]) -> NDArray[np.float64]:
     """BM25 of each text (Robertson & Zaragoza 2009), with the mean length of these texts; shape (texts,)."""
     if not lengths.any():
         return np.zeros(len(lengths))

@@ -1,4 +1,4 @@
-"""What a call of a chat model says that it took."""
+"""The tokens and the cost of one call to a chat model."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from lore.protocols import OnUsage, Prices
 from lore.types import Usage
 
-__all__ = ["Told"]
+__all__ = ["UsageCollector"]
 
 
-class Told:
-    """What a call says that it took, and told once."""
+class UsageCollector:
+    """Collects the usage that the replies of one call report, and passes it on once."""
 
     def __init__(self, name: str, prices: Prices | None, on_usage: OnUsage | None) -> None:
         self._name = name
@@ -23,20 +23,20 @@ class Told:
         self._cached = 0
 
     def add(self, reply: Any) -> None:
-        """Take what a reply or a piece of one says: figures are of the whole so far, and many pieces have none."""
+        """Read the usage of a reply or a piece of one. Figures are totals so far, and many pieces have none."""
         if reply is None:
             return
         self._answered = True
         if usage := getattr(reply, "usage", None):  # OpenAI's own object
-            said = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
+            figures = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
         else:
-            said = getattr(reply, "usage_metadata", None) or {}
-        self._input = _larger(self._input, said.get("input_tokens") or None)  # no prompt is empty: 0 is not known
-        self._output = _larger(self._output, said.get("output_tokens"))
-        self._cached = max(self._cached, (said.get("input_token_details") or {}).get("cache_read") or 0)
+            figures = getattr(reply, "usage_metadata", None) or {}
+        self._input = _larger(self._input, figures.get("input_tokens") or None)  # 0 means unknown: no prompt is empty
+        self._output = _larger(self._output, figures.get("output_tokens"))
+        self._cached = max(self._cached, (figures.get("input_token_details") or {}).get("cache_read") or 0)
 
-    def tell(self) -> None:
-        """Pass it on, once, if the model answered at all."""
+    def report(self) -> None:
+        """Call `on_usage` once, if the model replied at all."""
         if self._answered and self._on_usage:
             self._answered = False
             cost = None
@@ -45,5 +45,5 @@ class Told:
             self._on_usage(Usage(self._name, "", self._input, self._output, cost))
 
 
-def _larger(known: int | None, said: int | None) -> int | None:
-    return known if said is None else max(known or 0, said)
+def _larger(known: int | None, new: int | None) -> int | None:
+    return known if new is None else max(known or 0, new)
