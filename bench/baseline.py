@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lore.ingest.baseline.baseline import Baseline
+from lore.ingest.options import DocumentSteps, SyncTarget
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
 from lore.settings import load_settings
@@ -71,7 +72,12 @@ def measure(step: str, file: Path, megabytes: int) -> dict[str, float]:
     started, more = time.perf_counter(), {}
     if step == "fill":
         pages = Pages(megabytes * 1_000_000 // CHARACTERS, characters=CHARACTERS)
-        Sync(pages, store, embedder, splitter, lambda page: page, staging_uri=settings.ingest.staging_uri).run()
+        Sync(
+            pages,
+            SyncTarget(store, embedder),
+            DocumentSteps(lambda page: page, splitter),
+            staging_uri=settings.ingest.staging_uri,
+        ).run()
     else:
         baseline = Baseline(store, embedder, splitter, staging_uri=settings.ingest.staging_uri)
         if step == "export":

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from lore.ingest.options import DocumentSteps, SyncTarget
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
 from lore.protocols import Embedder
@@ -118,7 +119,12 @@ def measure(pages: Pages, embedder: Embedder | None) -> dict[str, float]:
     embedder = embedder or make_embedder(settings)
     store = open_store(settings, embedder, splitter)
     before, started = peak_megabytes("self"), time.perf_counter()
-    sync = Sync(pages, store, embedder, splitter, lambda page: page, staging_uri=settings.ingest.staging_uri)
+    sync = Sync(
+        pages,
+        SyncTarget(store, embedder),
+        DocumentSteps(lambda page: page, splitter),
+        staging_uri=settings.ingest.staging_uri,
+    )
     report = sync.run()
     assert report.status == "ok", report
     return {

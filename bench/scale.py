@@ -38,6 +38,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lore.ingest.options import DocumentSteps, SyncTarget
 from lore.ingest.sync import Sync
 from lore.protocols import Store
 from lore.query.deadlines import TimeLimit
@@ -122,7 +123,7 @@ def _measure(arguments: argparse.Namespace, keep: Path, size: int) -> dict[str, 
 def _phase(arguments: argparse.Namespace) -> dict[str, Any]:
     """One phase, in this process."""
     corpus = ScaleCorpus(arguments.sizes[0], arguments.keep)
-    given = Prepared(corpus)
+    given = PreparedDocument(corpus)
     bench = Bench(
         open_store(bench_settings(), given, given), corpus, given, arguments.index / REVISION, arguments.server
     )
@@ -136,7 +137,7 @@ def _phase(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"peak_mb": peak_megabytes("self"), "peak_mb_before": before} | report
 
 
-class Prepared:
+class PreparedDocument:
     """A splitter and an embedder that give what the corpus has ready: the bench leaves embedding apart."""
 
     name = "bench:scale"
@@ -186,7 +187,7 @@ class Bench:
 
     store: Store
     corpus: ScaleCorpus
-    given: Prepared
+    given: PreparedDocument
     revision_file: Path
     server: int | None
 
@@ -276,7 +277,12 @@ class Bench:
             source = Changed(tuple(entry.document for entry in entries), tuple(self.corpus.document_ids()))
             store = Metered(self.store, self.server)
             with tempfile.TemporaryDirectory() as staging:
-                sync = Sync(source, store, self.given, self.given, lambda document: document, staging_uri=staging)
+                sync = Sync(
+                    source,
+                    SyncTarget(store, self.given),
+                    DocumentSteps(lambda document: document, self.given),
+                    staging_uri=staging,
+                )
                 meter = Meter(self.server)
                 report = sync.run()
             assert (report.changed, report.removed) == (len(entries), 0), report

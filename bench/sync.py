@@ -14,6 +14,7 @@ from typing import Any
 
 from lore.convert import convert
 from lore.evaluation.beir.dataset import BeirSource
+from lore.ingest.options import DocumentSteps, SyncTarget
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
 from lore.settings import load_settings
@@ -51,7 +52,9 @@ def measure(folder: Path) -> dict[str, Any]:
     ]
     half = len(texts) // 2
     store = open_store(settings, embedder)
-    sync = Sync(source, store, embedder, splitter, convert, staging_uri=str(folder / "staging"))
+    sync = Sync(
+        source, SyncTarget(store, embedder), DocumentSteps(convert, splitter), staging_uri=str(folder / "staging")
+    )
     before = seconds(lambda: embedder.embed_documents(texts[:half]))
     first = seconds(sync.run)
     after = seconds(lambda: embedder.embed_documents(texts[half:]))

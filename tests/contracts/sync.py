@@ -21,6 +21,7 @@ from lore.stores.lancedb.store import LanceStore
 from lore.types import Recipe
 
 from tests.fakes import FakeEmbedder
+from tests.syncs import make_sync
 
 __all__ = ["House", "KilledError", "SyncContract", "World", "kill_at"]
 
@@ -64,7 +65,7 @@ class House:
         self.store = LanceStore(str(folder / "index"), Recipe(self.embedder.name, self.embedder.dimensions))
 
     def sync(self) -> Sync:
-        return Sync(
+        return make_sync(
             self._world.source(), self.store, self.embedder, MarkdownSplitter(800), convert, staging_uri=self._staging
         )
 

@@ -11,9 +11,10 @@ from lore.stores.lancedb.store import LanceStore
 from lore.types import Batch, Recipe
 
 from tests.fakes import FakeEmbedder, FakeSource, make_document
+from tests.syncs import make_sync
 
 
-def make_sync(folder: str, index: str, staging: str, source_id: str = "fake") -> Sync:
+def folder_sync(folder: str, index: str, staging: str, source_id: str = "fake") -> Sync:
     """A sync of every file of a folder, without conversion, into a real store."""
     embedder = FakeEmbedder()
     documents = [
@@ -21,7 +22,7 @@ def make_sync(folder: str, index: str, staging: str, source_id: str = "fake") ->
     ]
     batches = [Batch(tuple(documents[start : start + 8])) for start in range(0, len(documents), 8)]
     store = LanceStore(index, Recipe(embedder.name, embedder.dimensions))
-    return Sync(
+    return make_sync(
         FakeSource(list(batches), id=source_id),
         store,
         embedder,
@@ -32,6 +33,6 @@ def make_sync(folder: str, index: str, staging: str, source_id: str = "fake") ->
 
 
 if __name__ == "__main__":
-    sync = make_sync(*sys.argv[1:])
+    sync = folder_sync(*sys.argv[1:])
     print("started", flush=True)
     print(sync.run().summary())

@@ -23,16 +23,18 @@ from lore.errors import (
     StoreError,
     SyncError,
 )
-from lore.ingest.extract.staging import alone
+from lore.ingest.extract.staging import source_lock
+from lore.ingest.report import Progress, ShardReport
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.sync import Progress, ShardReport, Sync
+from lore.ingest.sync import Sync
 from lore.protocols import Source, Store
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Batch, Document, EmbeddedDocument, Failure, Recipe
 
 from tests.conftest import ROOT
 from tests.fakes import FakeEmbedder, FakeSource, make_document
-from tests.ingest.sync_process import make_sync
+from tests.ingest.sync_process import folder_sync
+from tests.syncs import make_sync
 
 LONG = "".join(f"## Part {part}\n\n" + f"Sentence {part} about lamps. " * 12 + "\n\n" for part in range(4))
 
@@ -55,7 +57,7 @@ class House:
 
     def sync(self, source: Source, budget: int = 300, **changes: object) -> Sync:
         values: dict[str, object] = {"staging_uri": str(self.folder / "staging"), **changes}
-        return Sync(source, self.store, self.embedder, MarkdownSplitter(budget), convert, **values)  # type: ignore[arg-type]
+        return make_sync(source, self.store, self.embedder, MarkdownSplitter(budget), convert, **values)  # type: ignore[arg-type]
 
     def texts(self, source_id: str = "fake") -> dict[str, list[str]]:
         return {
@@ -300,7 +302,7 @@ def test_a_source_that_stops_early_keeps_what_it_gave(house: House) -> None:
         ],
         listing=[],
     )
-    with pytest.raises(SourceError, match="was not read to its end: The rate limit is used up"):
+    with pytest.raises(SourceError, match="Couldn't read fake to its end: The rate limit is used up"):
         house.sync(cut).run()
     state = house.store.state("fake")
     assert state and state.status == "failed" and state.cursor == "two"
@@ -406,7 +408,7 @@ def test_unusual_text_survives_staging_to_the_letter(house: House) -> None:
 
 def test_staging_that_cannot_be_written_is_named(house: House) -> None:
     (house.folder / "file").write_text("")
-    with pytest.raises(LoreError, match=r"cannot be|not a directory|Not a directory"):
+    with pytest.raises(LoreError, match=r"Couldn't write to the staging area"):
         house.sync(source(*pages(1)), staging_uri=str(house.folder / "file")).run()
 
 
@@ -430,8 +432,8 @@ def test_strangers_in_the_staging_area_are_left_alone(house: House) -> None:
 
 def test_a_disk_that_is_full_while_staging_is_an_error_in_words(house: House) -> None:
     code = (
-        "import resource, signal, sys; from tests.ingest.sync_process import make_sync\n"
-        "sync = make_sync(*sys.argv[1:]); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "import resource, signal, sys; from tests.ingest.sync_process import folder_sync\n"
+        "sync = folder_sync(*sys.argv[1:]); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))\n"
         "from lore.errors import StoreError\n"
         "try: sync.extract('run')\n"
@@ -440,7 +442,7 @@ def test_a_disk_that_is_full_while_staging_is_an_error_in_words(house: House) ->
     folder = written(house.folder / "pages", 60)
     places = [str(folder), str(house.folder / "index"), str(house.folder / "staging")]
     done = subprocess.run([sys.executable, "-c", code, *places], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("True The staged file ")
+    assert done.stdout.startswith("True Couldn't write the staged file ")
     assert "Free space" in done.stdout
     assert not house.staged()
 
@@ -466,7 +468,7 @@ def test_metadata_that_conversion_finds_can_fail_one_document_only(house: House)
     def with_metadata(document: Document) -> Document:
         return replace(document, metadata={"n": 16**5000} if document.id == "fake:p0" else {})
 
-    sync = Sync(source(*pages(3)), house.store, house.embedder, MarkdownSplitter(300), with_metadata,
+    sync = make_sync(source(*pages(3)), house.store, house.embedder, MarkdownSplitter(300), with_metadata,
                 staging_uri=str(house.folder / "staging"), max_failed_share=0.5)  # fmt: skip
     report = sync.run()
     assert (report.new, [failure.document_id for failure in report.failures]) == (2, ["fake:p0"])
@@ -476,7 +478,7 @@ def test_a_run_of_which_a_shard_was_skipped_moves_no_cursor_and_removes_nothing(
     house.sync(source(*pages(4), cursor="one")).run()
     sync = house.sync(source(*pages(3, text="Other."), cursor="two"))
     extraction = sync.extract("run")
-    with pytest.raises(SyncError, match="3 documents of fake were staged and 0 came"):
+    with pytest.raises(SyncError, match="3 documents of fake were staged, but 0 were"):
         sync.reconcile(extraction, [])
     state = house.store.state("fake")
     assert state is not None and (state.cursor, state.status) == ("one", "failed")
@@ -493,7 +495,7 @@ def test_a_shard_that_is_not_as_it_was_written_is_an_error(house: House, content
     else:
         flipped = data[:60] + bytes([data[60] ^ 0xFF]) + data[61:]
         path.write_bytes(flipped if isinstance(content, str) else content)
-    with pytest.raises(StoreError, match="cannot be read") as caught:
+    with pytest.raises(StoreError, match="Couldn't read") as caught:
         sync.index(shard)
     assert ("LORE_STAGING_URI" in caught.value.remedy) == (content is None)
 
@@ -515,7 +517,7 @@ def test_a_store_that_loses_what_it_was_given_is_found_out(house: House) -> None
             super().replace(entries[:-1])
 
     house.store = Losing(str(house.folder / "index"), Recipe(house.embedder.name, house.embedder.dimensions))
-    with pytest.raises(StoreError, match="does not hold what was written for fake: 1 documents are missing"):
+    with pytest.raises(StoreError, match="doesn't hold what was written for fake: 1 documents are missing"):
         house.sync(source(*pages(3), cursor="one")).run()
     state = house.store.state("fake")
     assert state is not None and (state.cursor, state.status) == (None, "failed")
@@ -531,7 +533,7 @@ def test_a_second_sync_of_a_source_waits_for_the_first(house: House) -> None:
         waits.set()
 
     second = threading.Thread(target=house.sync(first).run, kwargs={"progress": tell}, daemon=True)
-    with alone(str(house.folder / "staging"), "fake"):
+    with source_lock(str(house.folder / "staging"), "fake"):
         second.start()
         assert waits.wait(30)
         assert not first.reads
@@ -572,7 +574,7 @@ def contents(run: Path, source_id: str = "fake") -> dict[str, list[tuple[object,
 def test_a_killed_sync_is_healed_by_the_next(tmp_path: Path) -> None:
     folder = written(tmp_path / "pages", 60)
     undisturbed = tmp_path / "undisturbed"
-    make_sync(str(folder), str(undisturbed / "index"), str(undisturbed / "staging")).run()
+    folder_sync(str(folder), str(undisturbed / "index"), str(undisturbed / "staging")).run()
     expected = contents(undisturbed)
     disturbed = tmp_path / "disturbed"
     for delay in (0.02, 0.15, 0.4):
@@ -582,7 +584,7 @@ def test_a_killed_sync_is_healed_by_the_next(tmp_path: Path) -> None:
         time.sleep(delay)
         process.kill()
         process.communicate()
-    make_sync(str(folder), str(disturbed / "index"), str(disturbed / "staging")).run()
+    folder_sync(str(folder), str(disturbed / "index"), str(disturbed / "staging")).run()
     assert contents(disturbed) == expected
 
 
@@ -595,5 +597,5 @@ def test_syncs_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
         assert process.returncode == 0, errors
     alone = tmp_path / "alone"
     for source_id in ("fake", "other"):
-        make_sync(str(folder), str(alone / "index"), str(alone / "staging"), source_id).run()
+        folder_sync(str(folder), str(alone / "index"), str(alone / "staging"), source_id).run()
         assert contents(run, source_id) == contents(alone, source_id)

@@ -12,13 +12,14 @@ from lore.errors import ConversionError, LoreError, SourceError
 from lore.ingest.baseline.baseline import Baseline
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
-from lore.ingest.write.fingerprint import fingerprint, recipe_of
+from lore.ingest.write.fingerprint import document_recipe, fingerprint
 from lore.redact.redactor import Redactor
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Batch, Document, Failure, Recipe
 
 from tests.fakes import FakeEmbedder, FakeSource, make_document
 from tests.redact.secret_cases import FALSE_CASES, Maker, checked, true_cases
+from tests.syncs import make_sync
 
 REDACTOR = Redactor()
 CONTACTS = Redactor("secrets+contacts")
@@ -203,9 +204,9 @@ class Site:
 
     def sync(self, source: FakeSource, redactor: Redactor | None = None) -> Sync:
         staging = str(self.folder / "staging")
-        return Sync(
-            source, self.store, self.embedder, self.splitter, convert, staging_uri=staging, redactor=redactor,
-            max_failed_share=1.0,
+        return make_sync(
+            source, self.store, self.embedder, self.splitter, convert, staging_uri=staging, max_failed_share=1.0,
+            redactor=redactor or Redactor(),
         )  # fmt: skip
 
     def everything(self) -> str:
@@ -291,7 +292,7 @@ def test_what_conversion_says_of_a_failure_is_redacted(tmp_path: Path) -> None:
     site = Site(tmp_path)
     pages = (make_document("a", title="known"), make_document("b", title="other"))
     staging = str(tmp_path / "staging")
-    sync = Sync(
+    sync = make_sync(
         FakeSource([Batch(pages)]), site.store, site.embedder, site.splitter, fails, staging_uri=staging,
         max_failed_share=1.0,
     )  # fmt: skip
@@ -318,8 +319,8 @@ def test_a_baseline_of_another_setting_is_redacted_when_it_is_imported(tmp_path:
 
 def test_the_fingerprint_depends_on_what_is_redacted() -> None:
     names = [Redactor(policy).name for policy in ("none", "secrets", "secrets+contacts")]
-    assert len({fingerprint(make_document(), recipe_of(name)) for name in names}) == 3
-    assert fingerprint(make_document(), recipe_of("")) == fingerprint(make_document())
+    assert len({fingerprint(make_document(), document_recipe(name)) for name in names}) == 3
+    assert fingerprint(make_document(), document_recipe("")) == fingerprint(make_document())
 
 
 @pytest.mark.parametrize(

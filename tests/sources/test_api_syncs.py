@@ -11,7 +11,6 @@ from lore.convert import convert
 from lore.errors import SourceError
 from lore.ingest.report import SyncReport
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.sync import Sync
 from lore.protocols import Source
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Recipe
@@ -21,6 +20,7 @@ from tests.servers.discourse import DiscourseServer
 from tests.servers.json_api import ApiServer, Fault, ListServer
 from tests.servers.stackexchange import StackExchangeServer
 from tests.sources import test_discourse, test_json_api, test_stackoverflow
+from tests.syncs import make_sync
 
 COUNT = 120
 
@@ -83,7 +83,7 @@ def sync(world: World, store: LanceStore, tmp_path: Path) -> Callable[[], SyncRe
 
     def run() -> SyncReport:
         staging = str(tmp_path / "staging")
-        return Sync(world.source(), store, embedder, MarkdownSplitter(800), convert, staging_uri=staging).run()
+        return make_sync(world.source(), store, embedder, MarkdownSplitter(800), convert, staging_uri=staging).run()
 
     return run
 

@@ -36,8 +36,8 @@ def export_index(
 
     settings = load_settings()
     require_index(settings)
-    with progress("export") as listener:
-        report = make_baseline(settings).export(file, force=force, vectors=not no_vectors, listener=listener)
+    with progress("export") as on_progress:
+        report = make_baseline(settings).export(file, force=force, vectors=not no_vectors, on_progress=on_progress)
     for source_id, documents in report.sources.items():
         message(f"{source_id}: {documents:,} documents")
     for source_id, count in report.unsettled.items():
@@ -62,8 +62,8 @@ def import_index(
     from lore.settings import load_settings
     from lore.wiring.ingest import make_baseline
 
-    with progress("import") as listener:
-        report = make_baseline(load_settings()).load(file, replacing=replace, listener=listener)
+    with progress("import") as on_progress:
+        report = make_baseline(load_settings()).load(file, replacing=replace, on_progress=on_progress)
     message(
         f"{file}: {report.documents:,} documents. {report.written:,} written, {report.unchanged:,} unchanged, "
         f"{report.removed:,} removed; {report.chunks:,} chunks, {report.embedded_texts:,} texts embedded."

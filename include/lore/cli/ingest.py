@@ -19,7 +19,8 @@ from lore.errors import ConfigurationError, ConversionError, LoreError, RemovalF
 
 if TYPE_CHECKING:
     from lore.declarations import Declaration, Declarations
-    from lore.ingest.sync import Progress, Sync, SyncReport
+    from lore.ingest.report import Progress, SyncReport
+    from lore.ingest.sync import Sync
     from lore.protocols import Store
     from lore.settings import Settings
 
@@ -149,12 +150,12 @@ def _sync_one(
         result = dict(state.report) if state else {"source_id": source_id}
         result |= {"status": "failed", "error": error.message, "remedy": error.remedy}
         if state:
-            from lore.ingest.finish.reconcile import reason_of
-            from lore.ingest.sync import SyncReport
+            from lore.ingest.finish.reconcile import describe_failures
+            from lore.ingest.report import SyncReport
 
             report = SyncReport.from_json(state.report)
             _tell(replace(report, reason=""))  # which is the error below
-            words = error.message.removesuffix(reason_of(report.failures)).rstrip()  # they are named one by one
+            words = error.message.removesuffix(describe_failures(report.failures)).rstrip()  # they are named one by one
             problem = LoreError(words, remedy=error.remedy)
         elif (first := told.setdefault(str(error), source_id)) != source_id:
             message(f"{source_id}: failed for the same reason as {first}.")
@@ -163,11 +164,11 @@ def _sync_one(
             message(f"{source_id}: failed.")
     failures = result.get("failures", ())
     if failures:
-        from lore.ingest.finish.reconcile import named
+        from lore.ingest.finish.reconcile import describe_failure
         from lore.types import Failure
 
         for failure in failures[:FAILURES_SHOWN]:
-            message(f"  {named(Failure(**failure))}")
+            message(f"  {describe_failure(Failure(**failure))}")
     if len(failures) > FAILURES_SHOWN:
         message(f"  and {len(failures) - FAILURES_SHOWN} more; `lore sources --json` has them all")
     if problem:
@@ -178,9 +179,9 @@ def _sync_one(
 
 def _tell(report: SyncReport) -> None:
     """How it went, without the documents that failed: they are named below it."""
-    from lore.ingest.finish.reconcile import reason_of
+    from lore.ingest.finish.reconcile import describe_failures
 
-    message(replace(report, reason=report.reason.removeprefix(reason_of(report.failures)).lstrip()).summary())
+    message(replace(report, reason=report.reason.removeprefix(describe_failures(report.failures)).lstrip()).summary())
     for line in report.duplicates.lines(DUPLICATES_SHOWN):
         message(f"  {line}")
 

@@ -13,8 +13,8 @@ from lore.evaluation.gate.verdict import Figures, Verdict
 from lore.evaluation.metrics.retrieval import Search, pipeline_search
 from lore.evaluation.questions.locate import locate
 from lore.evaluation.questions.question_set import load_questions
-from lore.ingest.report import Listener, silent
-from lore.ingest.versions import BuildReport, VersionBuilder, behind
+from lore.ingest.report import ProgressCallback, no_progress
+from lore.ingest.versions import BuildReport, VersionBuilder, outdated_ids
 from lore.protocols import Embedder
 from lore.settings import Settings
 from lore.stores.manifest import version_to_json
@@ -78,7 +78,7 @@ class IndexVersions:
 
     def _status(self, version: IndexVersion) -> VersionStatus:
         store = self._versions.open(version.number)
-        return VersionStatus(version, self._role(version), store.count(), len(behind(store)))
+        return VersionStatus(version, self._role(version), store.count(), len(outdated_ids(store)))
 
     def _role(self, version: IndexVersion) -> Literal["live", "previous", "candidate", "building", "old"]:
         if version.number == self._versions.live():
@@ -107,9 +107,11 @@ class IndexVersions:
             return version
         return self._versions.create(recipe)
 
-    def build(self, number: int, *, part: tuple[int, int] | None = None, listener: Listener = silent) -> BuildReport:
+    def build(
+        self, number: int, *, part: tuple[int, int] | None = None, listener: ProgressCallback = no_progress
+    ) -> BuildReport:
         """Bring a version up to date from the kept documents, or a `part` (k of n) of it; see `VersionBuilder`."""
-        return self._builder(number).catch_up(part=part, listener=listener)
+        return self._builder(number).catch_up(part=part, on_progress=listener)
 
     def finish(self, number: int) -> VersionStatus:
         """Declare a version ready, including everything synced meanwhile. Raises StoreError if it is incomplete."""
@@ -139,7 +141,7 @@ class IndexVersions:
         self._embedders.append(made)
         return made
 
-    def judge(self, number: int, *, listener: Listener = silent) -> Verdict:
+    def judge(self, number: int, *, listener: ProgressCallback = no_progress) -> Verdict:
         """Score a version against the live one by the question set of the settings, and note it in the manifest.
 
         Raises ConfigurationError if no question set is named or it can't judge this index.
@@ -154,7 +156,7 @@ class IndexVersions:
         self._note(number, _scores(verdict, live.number))
         return verdict
 
-    def score(self, number: int | None = None, *, listener: Listener = silent) -> Score:
+    def score(self, number: int | None = None, *, listener: ProgressCallback = no_progress) -> Score:
         """Score a version, by default the live one, on the question set of the settings, and note it in the manifest.
 
         Raises ConfigurationError as `judge` does.
@@ -166,7 +168,7 @@ class IndexVersions:
         self._note(version.number, _recorded(score))
         return score
 
-    def _judge(self, version: IndexVersion, live: Search, candidate: Search, listener: Listener) -> Verdict:
+    def _judge(self, version: IndexVersion, live: Search, candidate: Search, listener: ProgressCallback) -> Verdict:
         if self._settings.evaluation.questions is None:
             raise ConfigurationError(
                 "No question set is configured to judge the version.",
@@ -216,9 +218,9 @@ class IndexVersions:
             raise ConfigurationError(f"Version {number} is already live.")
         if not force:
             if version.status != "ready":
+                outdated = len(outdated_ids(self._versions.open(number)))
                 raise GateError(
-                    f"Version {number} is still being built: {len(behind(self._versions.open(number)))} documents are "
-                    "missing or changed.",
+                    f"Version {number} is still being built: {outdated} documents are missing or changed.",
                     remedy="Run `lore index build` with its settings until it ends.",
                 )
             if verdict is None or not verdict.may_promote:

@@ -1,4 +1,4 @@
-"""What a sync says of itself: per shard, for the whole run, and while it goes on."""
+"""Reports of a sync: of one shard, of the whole run, and its progress."""
 
 from __future__ import annotations
 
@@ -12,38 +12,41 @@ from lore.types import Failure, Usage
 __all__ = [
     "Duplicate",
     "DuplicateReport",
-    "Listener",
     "Progress",
+    "ProgressCallback",
     "ShardReport",
-    "Spent",
     "SyncReport",
-    "readable",
-    "silent",
+    "UsageTotal",
+    "escape_surrogates",
+    "no_progress",
 ]
 
 DUPLICATES_NAMED = 100
 
-Listener = Callable[[int, int], None]
-"""Is told how many documents are done, and of how many."""
+ProgressCallback = Callable[[int, int], None]
+"""Receives the number of documents done, and their total."""
 
 
-def silent(done: int, total: int) -> None:
-    """A listener that says nothing."""
+def no_progress(done: int, total: int) -> None:
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: at first it may wait for another one. `total` documents are known once everything is staged."""
+    """State of a run: its stage, and how many documents and chunks of it are done.
 
-    stage: Literal["wait", "extract", "index", "reconcile"]
+    A document of the stage "index" is done once its passages are embedded. `total` is None until everything is staged.
+    """
+
+    stage: Literal["wait", "extract", "index", "versions", "reconcile"]
     documents: int
     total: int | None = None
     chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What calls of a language model took: tokens and US dollars, as far as they are known."""
+class UsageTotal:
+    """Sum over calls of a language model: tokens and US dollars, as far as they are known."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -51,17 +54,17 @@ class Spent:
     cost: float = 0.0
 
     @staticmethod
-    def on(usage: Sequence[Usage]) -> Spent:
-        """The sum of these calls."""
-        return Spent(
+    def of(usage: Sequence[Usage]) -> UsageTotal:
+        """Sum up these calls."""
+        return UsageTotal(
             calls=len(usage),
-            input_tokens=sum(each.input_tokens or 0 for each in usage),
-            output_tokens=sum(each.output_tokens or 0 for each in usage),
-            cost=sum(each.cost or 0.0 for each in usage),
+            input_tokens=sum(call.input_tokens or 0 for call in usage),
+            output_tokens=sum(call.output_tokens or 0 for call in usage),
+            cost=sum(call.cost or 0.0 for call in usage),
         )
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(
+    def __add__(self, other: UsageTotal) -> UsageTotal:
+        return UsageTotal(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -71,9 +74,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """What indexing one shard did. `indexed` are the ids that were written; `chunks` were written with them.
+    """Outcome of indexing one shard: documents by outcome, and the chunks written with them.
 
-    `notes` name the versions of the index, besides the one that was written, that could not be brought up to date.
+    `indexed` are the ids of the written documents. `notes` name the other versions of the index that couldn't be
+    brought up to date.
     """
 
     indexed: tuple[str, ...] = ()
@@ -86,28 +90,28 @@ class ShardReport:
     embedded_texts: int = 0
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
-    spent: Spent = Spent()
+    spent: UsageTotal = UsageTotal()
 
     @property
     def documents(self) -> int:
-        """How many documents the shard held."""
+        """Number of documents in the shard."""
         return self.new + self.changed + self.unchanged + len(self.failures)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values, for Airflow's XCom."""
+        """Return the report as JSON values, for Airflow's XCom."""
         return asdict(self)
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> ShardReport:
-        """The report from what `to_json` gave."""
+        """Return the report from what `to_json` gave."""
         failures = tuple(Failure(**failure) for failure in values["failures"])
         lists = {name: tuple(values[name]) for name in ("indexed", "notes")}
-        return ShardReport(**{**values, **lists, "failures": failures, "spent": Spent(**values["spent"])})
+        return ShardReport(**{**values, **lists, "failures": failures, "spent": UsageTotal(**values["spent"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A document that is hidden, and the one that is shown in its place."""
+    """A hidden document, and the one shown in its place."""
 
     document_id: str
     duplicate_of: str
@@ -115,9 +119,9 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class DuplicateReport:
-    """How many of a source's documents are hidden; how many of these since this run, and how many are shown again.
+    """Number of a source's hidden documents, of those this run hid, and of those it shows again.
 
-    `named` are the first hundred, those that were hidden by this run before the others.
+    `named` are the first hundred; those that this run hid come first.
     """
 
     hidden: int = 0
@@ -126,26 +130,26 @@ class DuplicateReport:
     named: tuple[Duplicate, ...] = ()
 
     @staticmethod
-    def of(winners: Mapping[str, str], hidden: Sequence[str], shown: Sequence[str]) -> DuplicateReport:
-        """The report on hidden documents, each with the one in its place, of which these were hidden or shown now."""
-        names = dict.fromkeys((*sorted(hidden), *sorted(winners)))
-        named = tuple(Duplicate(name, winners[name]) for name in islice(names, DUPLICATES_NAMED))
-        return DuplicateReport(len(winners), len(hidden), len(shown), named)
+    def of(originals: Mapping[str, str], hidden: Sequence[str], shown: Sequence[str]) -> DuplicateReport:
+        """Return the report on hidden documents, each with its original; `hidden` and `shown` changed in this run."""
+        ids = dict.fromkeys((*sorted(hidden), *sorted(originals)))
+        named = tuple(Duplicate(document_id, originals[document_id]) for document_id in islice(ids, DUPLICATES_NAMED))
+        return DuplicateReport(len(originals), len(hidden), len(shown), named)
 
     def lines(self, limit: int) -> Iterator[str]:
-        """What this run changed, a line for each document and at most so many."""
+        """Yield a line for each document that this run hid, at most `limit`, and one for the rest."""
         shown = min(self.newly_hidden, limit)
         for duplicate in self.named[:shown]:
-            yield f"{duplicate.document_id} is not shown: {duplicate.duplicate_of} is the same page"
+            yield f"{duplicate.document_id} is hidden as a duplicate of {duplicate.duplicate_of}"
         if self.newly_hidden > shown:
             yield f"and {self.newly_hidden - shown:,} more"
 
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a whole sync did: documents by outcome, chunks written, embedding calls and texts, seconds of work.
+    """Outcome of a whole sync: documents by outcome, chunks written, embedding calls and texts, seconds of work.
 
-    `resumed` documents were not asked for again, because a run that was cut off had staged them.
+    `resumed` documents were staged by an interrupted run and not read again.
     """
 
     source_id: str
@@ -161,57 +165,27 @@ class SyncReport:
     seconds: float
     reason: str = ""
     duplicates: DuplicateReport = DuplicateReport()
-    spent: Spent = Spent()
+    spent: UsageTotal = UsageTotal()
     resumed: int = 0
 
-    @staticmethod
-    def of(
-        source_id: str,
-        parts: Sequence[ShardReport],
-        *,
-        status: Literal["ok", "warning", "failed"],
-        removed: int,
-        failures: tuple[Failure, ...],
-        seconds: float,
-        reason: str,
-        duplicates: DuplicateReport,
-        spent: Spent,
-        resumed: int,
-    ) -> SyncReport:
-        """The report of a run from those of its parts; `failures` are all of its failures, `spent` all that it cost."""
-        return SyncReport(
-            source_id=source_id,
-            status=status,
-            new=sum(part.new for part in parts),
-            changed=sum(part.changed for part in parts),
-            unchanged=sum(part.unchanged for part in parts),
-            removed=removed,
-            failures=failures,
-            chunks=sum(part.chunks for part in parts),
-            embedding_calls=sum(part.embedding_calls for part in parts),
-            embedded_texts=sum(part.embedded_texts for part in parts),
-            seconds=round(seconds, 3),
-            reason=reason,
-            duplicates=duplicates,
-            spent=spent,
-            resumed=resumed,
-        )
-
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
+        """Return the report as JSON values."""
         return asdict(self)
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> SyncReport:
-        """The report from what `to_json` gave."""
-        told = values["duplicates"]
-        duplicates = DuplicateReport(**{**told, "named": tuple(Duplicate(**each) for each in told["named"])})
-        failures = tuple(Failure(**failure) for failure in values["failures"])
-        parts = {"failures": failures, "duplicates": duplicates, "spent": Spent(**values["spent"])}
+        """Return the report from what `to_json` gave."""
+        duplicates = values["duplicates"]
+        named = tuple(Duplicate(**duplicate) for duplicate in duplicates["named"])
+        parts = {
+            "failures": tuple(Failure(**failure) for failure in values["failures"]),
+            "duplicates": DuplicateReport(**{**duplicates, "named": named}),
+            "spent": UsageTotal(**values["spent"]),
+        }
         return SyncReport(**{**values, **parts})
 
     def summary(self) -> str:
-        """The report in one line."""
+        """Return the report in one line."""
         parts = [
             f"{self.new} new",
             f"{self.changed} changed",
@@ -227,13 +201,13 @@ class SyncReport:
         if self.spent.calls:
             work += f", {_counted(self.spent.calls, 'call')} for summaries (${self.spent.cost:.4f})"
         if self.resumed:
-            work += f"; {_counted(self.resumed, 'document')} had been read by a run that was cut off"
+            work += f"; {_counted(self.resumed, 'document')} already read by an interrupted run"
         line = f"{self.source_id}: {self.status}. Documents: {', '.join(parts)}; {work}, {self.seconds:.1f} s."
         return f"{line} {self.reason}".strip()
 
 
-def readable(text: str) -> str:
-    """The text with half characters spelled out, which neither logs nor databases take."""
+def escape_surrogates(text: str) -> str:
+    """Return the text with lone surrogates spelled out: neither logs nor databases take them."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,8 +1,8 @@
-"""Bringing a version of the index up to date from the kept documents: no source is asked, nothing is converted.
+"""Updates of a version of the index from the kept documents: no source is read, nothing is converted.
 
-The same act builds a new version, resumes a build that was killed, and lets a sync write to every version. What there
-is to do is seen by comparing the fingerprint of each kept document with the one that the version's chunks were made at.
-A sync may change a document in the middle; the comparison is repeated until nothing differs.
+The same update builds a new version, resumes a build that was killed, and lets a sync write to every version. It
+compares the fingerprint of each kept document with the one that the version's chunks were made at. A sync may change a
+document in the middle, so the comparison is repeated until nothing differs.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ from zlib import crc32
 
 from lore.errors import StoreError
 from lore.ingest.finish.visibility import is_hidden
-from lore.ingest.report import Listener, silent
-from lore.ingest.strategies.strategy import Splitters, only_basic, strategy_of
+from lore.ingest.report import ProgressCallback, no_progress
+from lore.ingest.strategies.strategy import Splitters, basic_splitter_only, strategy_of
 from lore.ingest.write.writer import EntryWriter
 from lore.protocols import Embedder, Splitter, Store
 from lore.types import IndexVersion
 
-__all__ = ["BuildReport", "VersionBuilder", "behind", "part_of"]
+__all__ = ["BuildReport", "VersionBuilder", "in_share", "outdated_ids"]
 
 PASSES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What bringing a version up to date took. `embedded_texts` of `chunks` had no vector yet; `removed` documents
-    were in the version and are kept no longer.
-    """
+    """Work of an update: documents and chunks written, texts embedded, and documents removed from the version."""
 
     version: int
     documents: int = 0
@@ -41,15 +39,15 @@ class BuildReport:
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
+        """Return the report as JSON values."""
         return asdict(self)
 
 
 class VersionBuilder:
-    """Writes the passages of kept documents into one version, the way its recipe says.
+    """Writes the passages of kept documents into one version, as its recipe says.
 
-    `relatives` are stores of other versions that hold vectors of the same embedder. `splitters` gives what makes the
-    passages of documents whose mark names a strategy; without it only the version's own `splitter` is to be had.
+    `relatives` are stores of other versions with vectors of the same embedder. `splitters` returns the splitter of the
+    strategy that a fingerprint names; without it, only the version's own `splitter` is available.
     """
 
     def __init__(
@@ -65,7 +63,7 @@ class VersionBuilder:
         self.version = version
         self.store = store
         self._embedder = embedder
-        self._splitters = splitters or only_basic(splitter)
+        self._splitters = splitters or basic_splitter_only(splitter)
         self._relatives = relatives
 
     def catch_up(
@@ -74,17 +72,23 @@ class VersionBuilder:
         *,
         ids: Sequence[str] | None = None,
         part: tuple[int, int] | None = None,
-        listener: Listener = silent,
+        on_progress: ProgressCallback = no_progress,
     ) -> BuildReport:
-        """Bring the version up to date: for all documents, those of a source, or those `ids`; in the end none differs.
+        """Bring the version up to date for all documents, those of a source, or those `ids`.
 
-        `part` (k, n) takes the k-th of n shares of the documents, so that several workers do one each. May be killed
-        and called again. Raises ModelError, StoreError, and ConfigurationError where the strategy of a document cannot
-        be had; what was written before stays.
+        `part` (k, n) takes the k-th of n shares of the documents, one for each of several workers. May be killed and
+        called again. `on_progress` receives the number of embedded documents, and their total. Raises ModelError,
+        StoreError, and ConfigurationError for an unavailable strategy; what was written before stays.
         """
         started = monotonic()
-        writer = EntryWriter(self.store, self._embedder, write=self.store.replace_chunks, relatives=self._relatives)
-        removed = done = 0
+        removed = total = 0
+        writer = EntryWriter(
+            self.store,
+            self._embedder,
+            write=self.store.replace_chunks,
+            relatives=self._relatives,
+            on_progress=lambda documents, _: on_progress(documents, total),
+        )
         for _ in range(PASSES):
             changed, gone = self._differences(source_id, ids, part)
             if not changed and not gone:
@@ -100,45 +104,47 @@ class VersionBuilder:
             if gone:
                 self.store.remove_chunks(gone)
                 removed += len(gone)
-            total = done + len(changed)
+            total = len(writer.written) + len(changed)
             for document in self.store.documents(ids=list(changed)):
-                mark = changed[document.id]
-                chunks = () if is_hidden(mark) else self._splitters(strategy_of(mark)).split(document)
-                writer.add(document, mark, chunks)
-                done += 1
-                listener(done, total)
+                wanted = changed[document.id]
+                chunks = () if is_hidden(wanted) else self._splitters(strategy_of(wanted)).split(document)
+                writer.add(document, wanted, chunks)
             writer.flush()
         raise StoreError(
-            f"Version {self.version.number} does not come to rest: documents are changed faster than it is built.",
-            remedy="Run `lore index build` again when no sync is under way.",
+            f"Version {self.version.number} can't be completed: documents change faster than it is built.",
+            remedy="Run `lore index build` again when no sync is running.",
             retryable=True,
         )
 
     def _differences(
         self, source_id: str | None, ids: Sequence[str] | None, part: tuple[int, int] | None = None
     ) -> tuple[dict[str, str], list[str]]:
-        """The documents to be written, with the fingerprint that each is kept at, and the ids of those to be removed.
+        """Return the documents to write, each with its fingerprint, and the ids of those to remove.
 
-        Fingerprints are read before the documents are: text that is newer than its fingerprint is left out by
-        `replace_chunks`, while an older text under a newer fingerprint would pass for it.
+        Fingerprints are read before documents. `replace_chunks` leaves out a text newer than its fingerprint; an older
+        text under a newer fingerprint would go unnoticed.
         """
-        held = self.store.fingerprints(source_id, ids=ids)
+        indexed = self.store.fingerprints(source_id, ids=ids)
         kept = self.store.document_fingerprints(source_id, ids=ids)
 
-        def mine(name: str) -> bool:
-            return part is None or part_of(name, part)
+        def is_mine(document_id: str) -> bool:
+            return part is None or in_share(document_id, part)
 
-        changed = {name: mark for name, mark in kept.items() if held.get(name) != mark and mine(name)}
-        return changed, [name for name in held if name not in kept and mine(name)]
-
-
-def behind(store: Store) -> list[str]:
-    """The ids of documents that a version does not hold as they are kept, or holds and should not."""
-    held, kept = store.fingerprints(), store.document_fingerprints()
-    return [name for name in {**held, **kept} if held.get(name) != kept.get(name)]
+        changed = {
+            document_id: wanted
+            for document_id, wanted in kept.items()
+            if indexed.get(document_id) != wanted and is_mine(document_id)
+        }
+        return changed, [document_id for document_id in indexed if document_id not in kept and is_mine(document_id)]
 
 
-def part_of(name: str, part: tuple[int, int]) -> bool:
-    """Whether a document belongs to the k-th of n shares; the same in every process."""
+def outdated_ids(store: Store) -> list[str]:
+    """Return the ids of documents that a version doesn't hold as they are kept, or holds and shouldn't."""
+    indexed, kept = store.fingerprints(), store.document_fingerprints()
+    return [document_id for document_id in {**indexed, **kept} if indexed.get(document_id) != kept.get(document_id)]
+
+
+def in_share(document_id: str, part: tuple[int, int]) -> bool:
+    """Return True if a document belongs to the k-th of n shares; the same in every process."""
     number, of = part
-    return crc32(name.encode("utf-8", "surrogatepass")) % of == number
+    return crc32(document_id.encode("utf-8", "surrogatepass")) % of == number

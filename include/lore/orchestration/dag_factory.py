@@ -119,7 +119,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             outlets=[asset],
         )
         def reconcile(extraction: str, reports: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
-            from lore.ingest.sync import ShardReport
+            from lore.ingest.report import ShardReport
 
             shard_reports = [ShardReport.from_json(report) for report in reports or ()]
             report = _sync(declaration).reconcile(extraction, shard_reports)
@@ -138,13 +138,13 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             retries=0,
         )
         def all_documents_indexed(report: Mapping[str, Any]) -> None:
-            from lore.ingest.finish.reconcile import named
+            from lore.ingest.finish.reconcile import describe_failure
             from lore.types import Failure
 
             if report["status"] == "ok":
                 return
             for failure in report["failures"]:
-                log.warning(named(Failure(**failure)))
+                log.warning(describe_failure(Failure(**failure)))
             raise AirflowSkipException(f"{len(report['failures'])} documents could not be indexed; see the lines above")
 
         shards: Any = extract()  # from here on the calls give references to XComs, not the values

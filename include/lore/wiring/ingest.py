@@ -28,6 +28,7 @@ def make_sync(
 ) -> Sync:
     """Return the sync of one source; pass `store` and `embedder` to share them between several."""
     from lore.convert import convert
+    from lore.ingest.options import DocumentSteps, SyncRules, SyncTarget
     from lore.ingest.sync import Sync
     from lore.redact.redactor import Redactor
     from lore.sources.cursors import NON_SELECTING_KEYS, selection_digest
@@ -37,19 +38,25 @@ def make_sync(
     usage: list[Usage] = []
     return Sync(
         make_source(declaration, settings),
-        store or open_store(settings, embedder, splitter),
-        embedder,
-        splitter,
-        convert,
+        SyncTarget(
+            store or open_store(settings, embedder, splitter),
+            embedder,
+            versions=partial(make_builders, settings, open_versions(settings), [embedder]),
+        ),
+        DocumentSteps(
+            convert,
+            splitter,
+            redactor=Redactor(settings.ingest.redact),
+            strategy=make_strategy(settings, declaration.strategy, on_usage=usage.append),
+            usage=usage,
+        ),
         staging_uri=settings.ingest.staging_uri,
-        max_failed_share=declaration.max_failed_share,
-        max_removed_share=declaration.max_removed_share,
-        versions=partial(make_builders, settings, open_versions(settings), [embedder]),
-        redactor=Redactor(settings.ingest.redact),
-        strategy=make_strategy(settings, declaration.strategy, on_usage=usage.append),
-        usage=usage,
-        duplicates=declaration.duplicates,
-        declared=selection_digest(declaration.model_dump_json(exclude=set(NON_SELECTING_KEYS))),
+        rules=SyncRules(
+            max_failed_share=declaration.max_failed_share,
+            max_removed_share=declaration.max_removed_share,
+            duplicates=declaration.duplicates,
+            selection=selection_digest(declaration.model_dump_json(exclude=set(NON_SELECTING_KEYS))),
+        ),
     )
 
 

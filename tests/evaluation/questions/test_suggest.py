@@ -12,7 +12,7 @@ from lore.errors import ConfigurationError, ModelError
 from lore.evaluation.questions.question_file import read_question_file
 from lore.evaluation.questions.question_set import load_questions
 from lore.evaluation.questions.suggest import QuestionDrafts, drafts_yaml, suggest
-from lore.ingest.finish.visibility import hidden
+from lore.ingest.finish.visibility import as_hidden
 from lore.types import Document
 
 from tests.fakes import FakeChatModel, make_document
@@ -33,7 +33,7 @@ class Kept:
         self.read: list[str] = []
 
     def fingerprints(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> dict[str, str]:
-        return {id_: hidden("f") if id_ in self._hide else "f" for id_ in self._documents}
+        return {id_: as_hidden("f") if id_ in self._hide else "f" for id_ in self._documents}
 
     def documents(self, source_id: str | None = None, *, ids: Sequence[str] | None = None) -> Iterator[Document]:
         for id_ in sorted(ids or self._documents):

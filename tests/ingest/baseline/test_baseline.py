@@ -14,13 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from lore.errors import ConfigurationError, StoreError
 from lore.ingest.baseline.baseline import Baseline
-from lore.ingest.baseline.parquet_file import FORMAT, GROUP_BYTES, BaselineFile, BaselineWriter, writing
+from lore.ingest.baseline.parquet_file import FORMAT, GROUP_BYTES, BaselineFile, BaselineWriter, atomic_file
+from lore.ingest.report import SyncReport
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.sync import Sync, SyncReport
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Batch, Document, EmbeddedDocument, Recipe, SourceState
 
 from tests.fakes import FakeEmbedder, FakeSource, make_document
+from tests.syncs import make_sync
 
 LONG = "".join(f"## Part {part}\n\n" + f"Sentence {part} about lamps. " * 12 + "\n\n" for part in range(4))
 BUDGET = 300
@@ -35,7 +36,7 @@ class House:
         self.store = store(str(folder / "index"), Recipe(self.embedder.name, self.embedder.dimensions))
 
     def sync(self, source: FakeSource, budget: int = BUDGET) -> SyncReport:
-        return Sync(
+        return make_sync(
             source,
             self.store,
             self.embedder,
@@ -212,7 +213,7 @@ class TestExport:
 
     def test_writes_over_nothing_unless_told_to(self, old: House, file: Path) -> None:
         before = file.read_bytes()
-        with pytest.raises(ConfigurationError, match="exists already"):
+        with pytest.raises(ConfigurationError, match="already exists"):
             old.baseline().export(file)
         assert file.read_bytes() == before
         old.baseline().export(file, force=True)
@@ -239,7 +240,7 @@ class TestExport:
 
     def test_where_nothing_can_be_written(self, old: House, tmp_path: Path) -> None:
         for path in (tmp_path / "nowhere" / "b.parquet", tmp_path):
-            with pytest.raises(ConfigurationError, match=r"cannot be written|is a folder"):
+            with pytest.raises(ConfigurationError, match=r"Couldn't write|is a folder"):
                 old.baseline().export(path)
 
     def test_row_groups_are_small_and_the_header_tells(self, tmp_path: Path) -> None:
@@ -347,7 +348,7 @@ def of_another_converter(path: Path) -> None:
     """Make it a file whose documents an earlier converter made."""
     with BaselineFile.open(path) as file:
         header, rows = file.header, list(file.rows())
-    with writing(path, force=True) as handle, BaselineWriter(handle) as writer:
+    with atomic_file(path, force=True) as handle, BaselineWriter(handle) as writer:
         for row in rows:
             writer.add(row)
         writer.finish(replace(header, converter="converter-0"))

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.sync import Sync
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Batch, Cursor, Recipe
 
 from tests.fakes import FakeEmbedder, make_document
+from tests.syncs import make_sync
 
 BATCHES = 6
 SIZE = 50
@@ -37,7 +37,7 @@ def main() -> None:
     index, staging = sys.argv[1:]
     embedder = FakeEmbedder()
     store = LanceStore(index, Recipe(embedder.name, embedder.dimensions))
-    sync = Sync(Spoken(), store, embedder, MarkdownSplitter(300), lambda page: page, staging_uri=staging)
+    sync = make_sync(Spoken(), store, embedder, MarkdownSplitter(300), lambda page: page, staging_uri=staging)
     print(sync.run().summary(), flush=True)
 
 

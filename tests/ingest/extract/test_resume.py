@@ -24,6 +24,7 @@ from lore.types import Batch, Cursor, Document, Failure, Recipe
 from tests.conftest import ROOT
 from tests.contracts.sync import KilledError, kill_at
 from tests.fakes import FakeEmbedder, make_document
+from tests.syncs import make_sync
 
 
 @dataclass
@@ -71,7 +72,7 @@ class House:
 
     def sync(self, source: Cursored, **changes: object) -> Sync:
         values: dict[str, object] = {"staging_uri": str(self.staging), **changes}
-        return Sync(source, self.store, self.embedder, MarkdownSplitter(300), convert, **values)  # type: ignore[arg-type]
+        return make_sync(source, self.store, self.embedder, MarkdownSplitter(300), convert, **values)  # type: ignore[arg-type]
 
     def kill(self, source: Cursored, stage: str = "extract", tells: int = 2, **changes: object) -> None:
         with pytest.raises(KilledError):
@@ -101,7 +102,7 @@ def test_the_next_run_goes_on_after_the_last_batch_that_was_staged(house, source
     report = house.sync(source).run()
     assert source.reads == [None, "2"]
     assert (report.new, report.resumed, set(house.texts())) == (4, 3, {"a", "b", "c", "d"})
-    assert "3 documents had been read by a run that was cut off" in report.summary()
+    assert "3 documents already read by an interrupted run" in report.summary()
     assert "cut off" not in house.sync(source).run().summary()
     assert house.store.state("fake").cursor == "3"
     assert not house.files("*.gz")
@@ -134,7 +135,7 @@ def test_a_later_sync_goes_on_too(house, source):
 
 
 def redeclared(house: House, source: Cursored) -> None:
-    house.sync(source, declared="other").run()
+    house.sync(source, selection="other").run()
 
 
 def otherwise_redacted(house: House, source: Cursored) -> None:
@@ -302,7 +303,7 @@ def test_a_failure_of_a_killed_run_stays_one_unless_the_document_is_read_after_a
 def test_what_was_staged_is_indexed_though_the_source_is_away(house, source):
     house.kill(source)
     source.batches[2] = SourceError("It is away.", retryable=True)
-    with pytest.raises(SourceError, match="not read to its end"):
+    with pytest.raises(SourceError, match="Couldn't read fake to its end"):
         house.sync(source).run()
     assert set(house.texts()) == {"a", "b", "c"}
     assert house.store.state("fake").cursor == "2"
@@ -368,6 +369,6 @@ def test_a_manifest_of_another_release_or_none_says_to_run_again(house, source, 
     sync = house.sync(source)
     extraction = sync.extract("scheduled__1")
     Path(extraction).write_text(text)
-    with pytest.raises(StoreError, match="cannot be read") as caught:
+    with pytest.raises(StoreError, match="Couldn't read") as caught:
         sync.shards(extraction)
     assert "Run the sync again" in caught.value.remedy

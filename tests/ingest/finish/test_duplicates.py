@@ -14,13 +14,13 @@ import pytest
 from lore.declarations import Duplicates
 from lore.errors import ConfigurationError, LoreError, RemovalFloorError
 from lore.ingest.baseline.baseline import Baseline
-from lore.ingest.finish.duplicates import winners_of
+from lore.ingest.finish.duplicates import originals_of
 from lore.ingest.finish.similarity import signature
-from lore.ingest.finish.visibility import hidden, is_hidden, shown
+from lore.ingest.finish.visibility import as_hidden, as_shown, is_hidden
 from lore.ingest.report import SyncReport
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.sync import Sync
-from lore.ingest.versions import VersionBuilder, behind
+from lore.ingest.versions import VersionBuilder, outdated_ids
 from lore.protocols import Store, Versions
 from lore.redact.redactor import Redactor
 from lore.stores.lancedb.folder import VersionTables
@@ -29,6 +29,7 @@ from lore.stores.lancedb.versions import LanceVersions
 from lore.types import Batch, Chunk, Document, DocumentInfo, Recipe
 
 from tests.fakes import FakeEmbedder, FakeSource, make_document
+from tests.syncs import make_sync
 
 BUDGET = 300
 VOCABULARY = [f"word{number}" for number in range(3_000)]
@@ -87,7 +88,7 @@ class House:
         source = changes.pop("source", None) or FakeSource([Batch(tuple(documents))])
         values = {"staging_uri": str(self.folder / "staging"), "versions": self.builders, **changes}
         splitter = values.pop("splitter", MarkdownSplitter(BUDGET))
-        return Sync(source, self.store, self.embedder, splitter, convert, duplicates=rule, **values)
+        return make_sync(source, self.store, self.embedder, splitter, convert, duplicates=rule, **values)
 
     def sync(self, rule: Duplicates | None, *documents: Document, **changes: Any) -> SyncReport:
         self.embedder.embedded.clear()
@@ -101,7 +102,7 @@ class House:
         kept = self.store.document_fingerprints()
         for number in [version.number for version in self.versions.all()]:
             store = self.versions.open(number)
-            assert not behind(store)
+            assert not outdated_ids(store)
             counts = store.count()
             assert counts.chunks == counts.recorded_chunks
             for name, mark in kept.items():
@@ -211,14 +212,14 @@ def test_readers_of_different_audiences_keep_their_pages(house: House) -> None:
 def test_an_expression_that_would_never_end_is_an_error_that_says_so(expression: str) -> None:
     pages = [outline(f"{'x' * 100}/{number}") for number in range(3)]
     with pytest.raises(ConfigurationError, match="takes too long") as caught:
-        winners_of(pages, Duplicates(variants=(expression,)), {}, variants_seconds=0.05)
+        originals_of(pages, Duplicates(variants=(expression,)), {}, variants_seconds=0.05)
     assert expression in caught.value.message
 
 
 def test_however_many_stars_a_piece_has_an_address_is_gone_through_once() -> None:
     rule = Duplicates(prefer=("*/".join("/" for _ in range(60)) + "z", "/*/a/*b", "b*a"))
     pages = [outline("/" * 2_000), outline("x/a/b", text=prose(1)), outline("longer/x/b", text=prose(1))]
-    assert winners_of(pages, rule, {}) == {"fake:longer/x/b": "fake:x/a/b"}
+    assert originals_of(pages, rule, {}) == {"fake:longer/x/b": "fake:x/a/b"}
 
 
 def test_equal_addresses_are_not_variants(house: House) -> None:
@@ -264,14 +265,14 @@ def outline(name: str, text: str = "", **changes: Any) -> DocumentInfo:
 )
 def test_ties_are_decided_by_version_length_and_alphabet(names: tuple[str, ...], best: str) -> None:
     for order in permutations(names):
-        winners = winners_of([outline(name, prose(1)) for name in order], TEXTS, {})
+        winners = originals_of([outline(name, prose(1)) for name in order], TEXTS, {})
         assert winners == {f"fake:{name}": f"fake:{best}" for name in names if name != best}
 
 
 def test_preferred_pieces_are_no_patterns_but_for_the_star() -> None:
     rule = Duplicates(prefer=("/a.b/*/(x)",))
     names = ("aab/en/(x)", "a.b/en/(x)/and/so/on", "s")
-    winners = winners_of([outline(name, prose(1)) for name in names], rule, {})
+    winners = originals_of([outline(name, prose(1)) for name in names], rule, {})
     assert set(winners.values()) == {"fake:a.b/en/(x)/and/so/on"}
 
 
@@ -286,9 +287,9 @@ def test_small_differences_do_not_add_up() -> None:
     rule = Duplicates(similarity=0.9)
     texts = {"aa": " ".join(words), "bbb": " ".join(later), "cccc": " ".join(last)}
     for order in permutations(texts):
-        assert winners_of([outline(name, texts[name]) for name in order], rule, {}) == {"fake:bbb": "fake:aa"}
+        assert originals_of([outline(name, texts[name]) for name in order], rule, {}) == {"fake:bbb": "fake:aa"}
     preferring = replace_rule(rule, prefer=("/bbb",))
-    assert winners_of([outline(name, texts[name]) for name in texts], preferring, {}) == {
+    assert originals_of([outline(name, texts[name]) for name in texts], preferring, {}) == {
         "fake:aa": "fake:bbb",
         "fake:cccc": "fake:bbb",
     }
@@ -297,11 +298,11 @@ def test_small_differences_do_not_add_up() -> None:
 def test_the_decision_does_not_depend_on_the_order(tmp_path: Path) -> None:
     names = [(part, number) for number in range(20) for part in ("en", "de", "1.2", "x")]
     outlines = [outline(f"{part}/p{number}", near(number, part)) for part, number in names]
-    expected = winners_of(outlines, LANGUAGES, {})
+    expected = originals_of(outlines, LANGUAGES, {})
     assert len(expected) == 60 and not expected.keys() & set(expected.values())
     for seed in range(10):
         random.Random(seed).shuffle(outlines)
-        assert winners_of(outlines, LANGUAGES, {}) == expected
+        assert originals_of(outlines, LANGUAGES, {}) == expected
 
 
 def test_pages_of_different_shards_are_compared(house: House) -> None:
@@ -528,9 +529,9 @@ def test_hidden_pages_go_through_a_baseline(tmp_path: Path, redaction: str) -> N
 
 def test_marks_keep_their_strategy() -> None:
     for mark in ("abc", "abc+summary-1:4000:x~y", "imported:abc"):
-        assert not is_hidden(mark) and is_hidden(hidden(mark)) and hidden(hidden(mark)) == hidden(mark)
-        assert shown(hidden(mark)) == shown(mark) == mark
-        assert hidden(mark).partition("+")[2] == mark.partition("+")[2]
+        assert not is_hidden(mark) and is_hidden(as_hidden(mark)) and as_hidden(as_hidden(mark)) == as_hidden(mark)
+        assert as_shown(as_hidden(mark)) == as_shown(mark) == mark
+        assert as_hidden(mark).partition("+")[2] == mark.partition("+")[2]
 
 
 # ------------------------------------------------------------------------------------------------------ reports
@@ -541,7 +542,7 @@ def test_the_report_names_what_was_hidden_now_before_the_rest(house: House) -> N
     house.new_sync(LANGUAGES, pages).run()
     report = house.new_sync(LANGUAGES, [*pages, page("en/zz", 100), page("fr/zz", 101)]).run()
     assert report.duplicates.hidden == 61 and report.duplicates.newly_hidden == 1
-    assert list(report.duplicates.lines(10)) == ["fake:fr/zz is not shown: fake:en/zz is the same page"]
+    assert list(report.duplicates.lines(10)) == ["fake:fr/zz is hidden as a duplicate of fake:en/zz"]
     assert "0 failed, 61 hidden as duplicates; " in report.summary()
     state = house.store.state("fake")
     assert state is not None and state.report["duplicates"]["hidden"] == 61

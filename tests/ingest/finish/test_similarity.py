@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from lore.ingest.finish.similarity import NOTHING, WORD, Similar, is_signature, signature
+from lore.ingest.finish.similarity import EMPTY, WORD, SimilarityIndex, is_signature, signature
 
 from tests.conftest import ROOT
 
@@ -35,7 +35,7 @@ def resemblance(one: str, other: str) -> float:
 
 
 def found(one: str, other: str, threshold: float = 0.5) -> float | None:
-    similar = Similar(threshold)
+    similar = SimilarityIndex(threshold)
     similar.add(7, signature("", one))
     match = similar.find(signature("", other))
     assert match is None or match.number == 7
@@ -56,7 +56,7 @@ def test_equal_words_are_equal_whatever_stands_between_them() -> None:
 
 
 def test_nothing_is_like_a_text_of_other_words() -> None:
-    similar = Similar(0.5)
+    similar = SimilarityIndex(0.5)
     for number in range(200):
         similar.add(number, signature("", text(number)))
     assert [similar.find(signature("", text(number))) for number in range(200, 300)] == [None] * 100
@@ -88,7 +88,7 @@ def test_with_the_threshold_1_one_word_of_a_book_makes_another_text(change: str)
 def test_among_many_texts_with_much_in_common_the_most_alike_is_found() -> None:
     """So many that it is faster to compare all than to choose: pages of one template."""
     template = text(5)
-    similar = Similar(0.5)
+    similar = SimilarityIndex(0.5)
     for number in range(300):
         similar.add(1_000 + number, signature("", f"{template} {text(10 + number, 100)}"))
     for number in (0, 150, 299):
@@ -98,7 +98,7 @@ def test_among_many_texts_with_much_in_common_the_most_alike_is_found() -> None:
 
 def test_the_most_alike_is_found_and_the_first_of_equals() -> None:
     original = text(3)
-    similar = Similar(0.5)
+    similar = SimilarityIndex(0.5)
     for number, changes in enumerate((12, 2, 2)):
         similar.add(number, signature("", edited(original, changes)))
     match = similar.find(signature("", original))
@@ -123,7 +123,7 @@ SHORT = "Coming soon: the guide to the third release of the lamp."
 def test_short_texts_are_alike_when_title_and_words_are_equal(
     one: tuple[str, str], other: tuple[str, str], equal: bool
 ) -> None:
-    similar = Similar(0.5)
+    similar = SimilarityIndex(0.5)
     similar.add(0, signature(*one))
     assert (similar.find(signature(*other)) is not None) == equal
 
@@ -137,7 +137,7 @@ def test_characters_of_languages_without_spaces_count_as_words() -> None:
     characters = [chr(0x4E00 + number) for number in random.Random(1).choices(range(2_000), k=300)]
     original = "".join(characters)
     characters[100] = "語"
-    assert signature("", original) != NOTHING
+    assert signature("", original) != EMPTY
     assert (found(original, "".join(characters)) or 0) > 0.9
 
 

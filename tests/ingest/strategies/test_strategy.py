@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import pytest
 from lore.errors import ConfigurationError
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.strategies.strategy import SummarySplitter, mark_of, only_basic, parse_strategy, strategy_of
+from lore.ingest.strategies.strategy import (
+    SummarySplitter,
+    basic_splitter_only,
+    parse_strategy,
+    strategy_of,
+    with_strategy,
+)
 from lore.types import Chunk
 
 from tests.fakes import make_document
@@ -26,11 +32,11 @@ class Namer:
 
 
 def test_a_mark_is_the_fingerprint_with_the_strategy() -> None:
-    assert mark_of("3f1c", "") == "3f1c"
-    assert mark_of("3f1c", NAME) == f"3f1c+{NAME}"
+    assert with_strategy("3f1c", "") == "3f1c"
+    assert with_strategy("3f1c", NAME) == f"3f1c+{NAME}"
     assert strategy_of(f"3f1c+{NAME}") == NAME and strategy_of("3f1c") == strategy_of("") == ""
-    assert mark_of(f"3f1c+{NAME}", "summary-1:4000:x") == "3f1c+summary-1:4000:x"
-    assert mark_of(f"3f1c+{NAME}", "") == "3f1c"
+    assert with_strategy(f"3f1c+{NAME}", "summary-1:4000:x") == "3f1c+summary-1:4000:x"
+    assert with_strategy(f"3f1c+{NAME}", "") == "3f1c"
 
 
 def test_a_name_says_how_the_same_passages_are_made() -> None:
@@ -51,9 +57,9 @@ def test_passages_of_another_making_are_not_taken_for_ours(name: str) -> None:
 
 def test_without_strategies_there_is_the_splitter_of_the_version() -> None:
     splitter = MarkdownSplitter(300)
-    assert only_basic(splitter)("") is splitter
+    assert basic_splitter_only(splitter)("") is splitter
     with pytest.raises(ConfigurationError):
-        only_basic(splitter)(NAME)
+        basic_splitter_only(splitter)(NAME)
 
 
 @pytest.mark.parametrize("strategy", ["summary", "summary_parent"])

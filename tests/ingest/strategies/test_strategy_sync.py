@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 from lore.errors import ConfigurationError, ModelError
 from lore.ingest.baseline.baseline import Baseline
-from lore.ingest.report import ShardReport, Spent
+from lore.ingest.report import ShardReport, UsageTotal
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.ingest.strategies.strategy import SummarySplitter, SummaryStrategy, strategy_of
 from lore.ingest.sync import Sync
-from lore.ingest.versions import VersionBuilder, behind
+from lore.ingest.versions import VersionBuilder, outdated_ids
 from lore.protocols import Splitter
 from lore.types import Batch, Chunk, Document, Usage
 
 from tests.fakes import FakeSource, make_document
 from tests.ingest.houses import LONG, VersionedHouse
+from tests.syncs import make_sync
 
 
 class Summaries:
@@ -47,7 +48,7 @@ class House(VersionedHouse):
         **changes: Any,
     ) -> Sync:
         chosen = SummarySplitter(strategy, summaries or Summaries(), max_characters=900) if strategy else None
-        return Sync(
+        return make_sync(
             source,
             self.store,
             self.embedder,
@@ -105,12 +106,12 @@ def test_the_report_says_what_summaries_cost(house: House) -> None:
             return super().summarize(chunks)
 
     report = house.sync(source(pages(2)), "summary", Paid(), usage=usage).run()
-    assert report.spent == Spent(
+    assert report.spent == UsageTotal(
         report.chunks, 100 * report.chunks, 20 * report.chunks, pytest.approx(0.001 * report.chunks)
     )
     assert f"{report.chunks} calls for summaries ($0.00" in report.summary()
     again = house.sync(source([], "two", listing=["fake:p0", "fake:p1"]), usage=usage).run()
-    assert (again.changed, again.spent) == (2, Spent())
+    assert (again.changed, again.spent) == (2, UsageTotal())
     assert "summaries" not in again.summary()
     remade = house.sync(source([], "three", listing=["fake:p0", "fake:p1"]), "summary", Paid(), usage=usage).run()
     assert remade.spent.calls == report.chunks
@@ -159,7 +160,7 @@ def test_a_document_without_summary_fails_alone_and_is_tried_again(house: House)
     failing = Summaries(failing=["Number 1."])
     report = house.sync(source(pages(3)), "summary", failing, max_failed_share=0.5).run()
     assert report.status == "warning" and [failure.document_id for failure in report.failures] == ["fake:p1"]
-    assert "It could not be summarized: It refused." in report.failures[0].reason
+    assert "Couldn't summarize it: It refused." in report.failures[0].reason
     assert set(house.store.fingerprints()) == {"fake:p0", "fake:p2"}
     again = house.sync(source(pages(3)), "summary").run()
     assert (again.status, again.new, again.unchanged) == ("ok", 1, 2)
@@ -214,7 +215,7 @@ def test_a_version_is_built_with_the_strategy_of_each_document(house: House) -> 
     )
     house.embedder.embedded.clear()
     builder.catch_up()
-    assert behind(store) == [] and store.fingerprints() == house.store.fingerprints()
+    assert outdated_ids(store) == [] and store.fingerprints() == house.store.fingerprints()
     assert house.passages("fake:p0", 2) == house.passages("fake:p0", 1)
     assert not any(text.startswith("fake:one") for text in house.embedder.embedded), "equal summary, equal vector"
     assert {chunk.strategy for chunk in house.passages("other:q0", 2)} == {"basic"}
@@ -227,7 +228,7 @@ def test_a_version_without_the_strategy_says_so_and_stays_behind(house: House) -
     store = house.versions.open(version.number)
     with pytest.raises(ConfigurationError, match="summary-1:900:fake:one"):
         VersionBuilder(version, store, house.embedder, MarkdownSplitter(600)).catch_up()
-    assert len(behind(store)) == 2
+    assert len(outdated_ids(store)) == 2
 
 
 def test_a_baseline_brings_plain_passages_that_the_next_sync_makes_over(house: House, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lore.errors import ModelError, StoreError
-from lore.ingest.strategies.summarize import LONGEST, REMINDER, ModelSummarizer
+from lore.ingest.strategies.summarize import MAX_SUMMARY_CHARACTERS, REMINDER, ModelSummarizer
 from lore.ingest.strategies.summary_cache import FILE, SummaryCache
 from lore.protocols import OnUsage
 from lore.types import Chunk, Message, Usage
@@ -90,7 +90,7 @@ def test_an_empty_summary_is_a_failure_and_not_kept(tmp_path: Path, reply: str) 
 
 def test_a_summary_is_bounded_and_one_paragraph(tmp_path: Path) -> None:
     (summary,) = make(tmp_path, Writer(reply="A fact\x1b[31m\n\nof the page. " * 10_000)).summarize(chunks(LONG))
-    assert len(summary) <= LONGEST and summary.endswith("page.")
+    assert len(summary) <= MAX_SUMMARY_CHARACTERS and summary.endswith("page.")
     assert "\n" not in summary and "\x1b" not in summary
 
 

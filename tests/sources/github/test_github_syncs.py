@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lore.convert import convert
 from lore.errors import RemovalFloorError, SourceError
+from lore.ingest.report import SyncReport
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.sync import Sync, SyncReport
 from lore.protocols import Source
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Recipe
@@ -21,6 +21,7 @@ from tests.sources.github.issues.test_discussions import discussion, note
 from tests.sources.github.issues.test_issues import comment, issue
 from tests.sources.github.issues.test_issues import source_of as issues_of
 from tests.sources.github.repo.test_repo import source_of as repo_of
+from tests.syncs import make_sync
 
 
 class House:
@@ -33,7 +34,7 @@ class House:
 
     def sync(self, source: Source) -> SyncReport:
         splitter = MarkdownSplitter(800)
-        return Sync(source, self.store, self._embedder, splitter, convert, staging_uri=self._staging).run()
+        return make_sync(source, self.store, self._embedder, splitter, convert, staging_uri=self._staging).run()
 
     def ids(self, source_id: str) -> set[str]:
         return {document.id.partition(":")[2] for document in self.store.documents(source_id)}
@@ -146,7 +147,7 @@ class TestIssues:
     def test_a_limit_in_the_middle_keeps_what_was_read_and_the_next_goes_on(self, house, github):
         one_by_one = Fault("/issues/comments", body=b"[]")  # instead of the whole list
         github.faults = [one_by_one, rate_limited(4_000_000_000, "/issues/33/comments")]
-        with pytest.raises(SourceError, match="not read to its end"):
+        with pytest.raises(SourceError, match="Couldn't read issues to its end"):
             house.sync(self.source(github))
         assert len(house.ids("issues")) == 25
         github.requests.clear()

@@ -10,13 +10,13 @@ from lore.convert import convert
 from lore.errors import RemovalFloorError, SourceError
 from lore.ingest.report import SyncReport
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.sync import Sync
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Recipe
 
 from tests.fakes import FakeEmbedder
 from tests.servers.site import Fault, Resource, SiteServer, links, page, redirect
 from tests.sources.site.sites import source_of
+from tests.syncs import make_sync
 
 COUNT = 120
 
@@ -42,7 +42,7 @@ def sync(site: SiteServer, store: LanceStore, tmp_path: Path) -> Callable[..., S
         site.requests.clear()
         source = source_of(site, max_retries=0, **options)
         staging = str(tmp_path / "staging")
-        return Sync(source, store, embedder, MarkdownSplitter(800), convert, staging_uri=staging).run()
+        return make_sync(source, store, embedder, MarkdownSplitter(800), convert, staging_uri=staging).run()
 
     return run
 

@@ -13,7 +13,6 @@ import pytest
 from lore.convert import convert
 from lore.ingest.report import SyncReport
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.sync import Sync
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Chunk, Recipe
 
@@ -21,6 +20,7 @@ from tests.fakes import FakeEmbedder
 from tests.servers.site import SiteServer
 from tests.servers.sphinx import DOCS, build, find_sphinx, served
 from tests.sources.site.sites import source_of
+from tests.syncs import make_sync
 
 PAGES = ("index.rst", "core-concepts/**", "tutorial/**", "authoring-and-scheduling/**")
 """Enough for every kind of page, and built in seconds."""
@@ -72,7 +72,7 @@ def crawled(request, shared_data, read, tmp_path_factory) -> Iterator[Crawled]:
             server.requests.clear()
             source = source_of(server, max_retries=0)
             staging = str(index / "staging")
-            report = Sync(source, store, embedder, MarkdownSplitter(800), convert, staging_uri=staging).run()
+            report = make_sync(source, store, embedder, MarkdownSplitter(800), convert, staging_uri=staging).run()
             return report, server.bodies()
 
         yield Crawled(folder, request.param, server, store, *sync(), *sync())

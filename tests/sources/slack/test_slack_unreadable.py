@@ -6,12 +6,12 @@ import pytest
 from lore.convert import convert
 from lore.errors import SourceError
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.sync import Sync
 from lore.stores.lancedb.store import LanceStore
 from lore.types import Recipe
 
 from tests.fakes import FakeEmbedder
 from tests.sources.slack.test_slack import say, source_of
+from tests.syncs import make_sync
 
 
 def out_of_it(slack):
@@ -52,7 +52,7 @@ def test_a_sync_keeps_what_a_channel_gave_and_goes_on_with_the_others(slack, exp
     def sync():
         source = source_of(slack, channels=["general", "deploys"])
         staging = str(tmp_path / "staging")
-        return Sync(
+        return make_sync(
             source, store, embedder, MarkdownSplitter(800), convert, staging_uri=staging, max_failed_share=0.5
         ).run()
 

@@ -18,7 +18,9 @@ from lore.evaluation.metrics.retrieval import (
     score_stage,
     stage_search,
 )
-from lore.ingest.sync import Progress, Sync
+from lore.ingest.options import DocumentSteps, SyncRules, SyncTarget
+from lore.ingest.report import Progress
+from lore.ingest.sync import Sync
 from lore.protocols import Embedder, Reranker, Splitter, Store
 from lore.settings import Settings
 from lore.wiring.models import make_embedder, make_reranker
@@ -31,7 +33,7 @@ __all__ = ["RunProgress", "evaluate_beir", "run_beir"]
 class RunProgress:
     """Callbacks for the progress of a run."""
 
-    index: Callable[[Progress], None] | None = None
+    index: Callable[[Progress], None] = lambda progress: None
     queries: Callable[[Stage, int, int], None] | None = None
 
 
@@ -95,13 +97,10 @@ def evaluate_beir(
         raise ConfigurationError('The stage "rerank" needs a reranker.', remedy='Set LORE_RERANKER to "local".')
     sync = Sync(
         BeirSource(dataset.folder, by_path),
-        store,
-        embedder,
-        splitter,
-        convert,
+        SyncTarget(store, embedder),
+        DocumentSteps(convert, splitter),
         staging_uri=staging_uri,
-        max_failed_share=1.0,  # a page that cannot be converted lowers the score, and is counted in `failed`
-        max_removed_share=0.5,
+        rules=SyncRules(max_failed_share=1.0),  # a page that can't be converted lowers the score, and counts as failed
     )
     report = sync.run(progress=listener.index)
     counts = store.count(SOURCE_ID)

@@ -12,8 +12,8 @@ from lore.declarations import FilesDeclaration, load_declarations
 from lore.errors import ConfigurationError
 from lore.evaluation.beir.dataset import BeirSource
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.strategies.strategy import LARGE_PASSAGE
-from lore.ingest.write.prepare import Preparer
+from lore.ingest.strategies.strategy import SUMMARY_PASSAGE_CHARACTERS
+from lore.ingest.write.prepare import DocumentPreparer
 from lore.protocols import Source
 from lore.redact.redactor import Redactor
 from lore.settings import Settings
@@ -68,7 +68,7 @@ def read_corpus(
     """Read all documents of the sources, converted and redacted as in a sync. Raises SourceError."""
     documents: dict[str, Document] = {}
     failed = 0
-    preparer = Preparer(convert, redactor, MarkdownSplitter(LARGE_PASSAGE))
+    preparer = DocumentPreparer(convert, redactor, MarkdownSplitter(SUMMARY_PASSAGE_CHARACTERS))
     for source in sources:
         for batch in source.read(None):
             failed += len(batch.failures)

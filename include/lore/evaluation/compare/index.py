@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lore.evaluation.compare.results import IndexBuild, IndexPlan
 from lore.ingest.split.splitter import MarkdownSplitter
-from lore.ingest.strategies.strategy import LARGE_PASSAGE, SummarySplitter
+from lore.ingest.strategies.strategy import SUMMARY_PASSAGE_CHARACTERS, SummarySplitter
 from lore.ingest.strategies.summarize import Summarizer
-from lore.ingest.write.prepare import Prepared, Preparer
+from lore.ingest.write.prepare import DocumentPreparer, PreparedDocument
 from lore.ingest.write.writer import EntryWriter
 from lore.protocols import Embedder, Prices, Splitter, Store
 from lore.query.answer.tokens import estimate_tokens
@@ -72,12 +72,12 @@ class IndexBuilder:
         own = self._settings.with_values(store="lancedb", index_uri=uri)  # never the team's server
         store = open_store(own, embedder, splitter)
         writer = EntryWriter(store, embedder)
-        preparer = Preparer(lambda document: document, Redactor("none"), splitter)
+        preparer = DocumentPreparer(lambda document: document, Redactor("none"), splitter)
         sizes: list[int] = []
         summaries = failed = 0
         for done, document in enumerate(documents, start=1):
             prepared = preparer.split(document)
-            if isinstance(prepared, Prepared):
+            if isinstance(prepared, PreparedDocument):
                 writer.add(document, FINGERPRINT, prepared.chunks)
                 sizes.extend(len(chunk.text) for chunk in prepared.chunks)
                 summaries += sum(1 for chunk in prepared.chunks if chunk.summary)
@@ -109,7 +109,7 @@ class IndexBuilder:
         if plan.strategy == "basic" or summarizer is None:
             budget = plan.characters or self._settings.ingest.chunk_characters
             return MarkdownSplitter(budget or MarkdownSplitter.budget_for(self._embedder))
-        return SummarySplitter(plan.strategy, summarizer, max_characters=plan.characters or LARGE_PASSAGE)
+        return SummarySplitter(plan.strategy, summarizer, max_characters=plan.characters or SUMMARY_PASSAGE_CHARACTERS)
 
     def _cost(self, usage: Sequence[Usage], tokens: int) -> float | None:
         embedding = 0.0 if self._embedder.name.startswith(LOCAL) else self._prices.cost(self._embedder.name, tokens, 0)

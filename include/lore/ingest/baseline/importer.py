@@ -1,8 +1,8 @@
-"""The import of a baseline: a new index made of the documents in a file, without asking any source.
+"""The import of a baseline: a new index made from the documents in a file, without reading any source.
 
-A file's fingerprints and cursors go in only where the converter is the file's: passages are made anew by the splitter
-and embedder of the index, but what another converter made of a document must not pass for what this one would make. The
-converter's name says what it redacts; documents of another one are redacted before they go in.
+Fingerprints and cursors are imported only if the file's converter is the present one: a document that another converter
+made must not count as unchanged. The converter's name includes its redaction; documents of another one are redacted
+before they are stored. Passages are made by the splitter and embedder of the index.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lore.errors import ConfigurationError, StoreError
-from lore.ingest.baseline.parquet_file import BaselineFile, Header
-from lore.ingest.baseline.row import Row, passages
-from lore.ingest.extract.staging import alone
-from lore.ingest.finish.visibility import hidden, is_hidden, shown
-from lore.ingest.report import Listener, silent
-from lore.ingest.strategies.strategy import mark_of
-from lore.ingest.write.fingerprint import recipe_of
+from lore.ingest.baseline.parquet_file import BaselineFile, BaselineHeader
+from lore.ingest.baseline.row import BaselineRow, passages
+from lore.ingest.extract.staging import source_lock
+from lore.ingest.finish.visibility import as_hidden, as_shown, is_hidden
+from lore.ingest.report import ProgressCallback, no_progress
+from lore.ingest.strategies.strategy import with_strategy
+from lore.ingest.write.fingerprint import document_recipe
 from lore.ingest.write.writer import EntryWriter
 from lore.protocols import Embedder, Splitter, Store
 from lore.redact.redactor import Redactor
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 __all__ = ["BaselineImport", "ImportReport"]
 
-UNFINISHED = "The import of a baseline was not finished; run it again."
+UNFINISHED = "The import of a baseline did not finish; run it again."
 IMPORTED = "imported:"
-"""Begins the fingerprint of a document that the next sync must make anew: no computed one begins so."""
+"""Beginning of the fingerprint of a document that the next sync must make again: no computed one begins so."""
 BASIC = ""
-"""An import makes plain passages; where a source declares another strategy, its next sync makes them over."""
+"""Strategy of imported passages; if a source declares another one, its next sync makes them again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What was loaded. `cursors` names the sources whose next sync goes on from where the file's index had been."""
+    """Documents by outcome, and chunks. `cursors` names the sources whose next sync continues from their cursor."""
 
     documents: int
     written: int
@@ -55,7 +55,7 @@ class ImportReport:
     same_converter: bool
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
+        """Return the report as JSON values."""
         return asdict(self)
 
 
@@ -70,30 +70,30 @@ class BaselineImport:
         self._splitter = splitter
         self._staging_uri = staging_uri
         self._redactor = redactor
-        self._recipe = recipe_of(redactor.name)
+        self._recipe = document_recipe(redactor.name)
 
-    def run(self, path: Path, *, replacing: bool = False, listener: Listener = silent) -> ImportReport:
+    def run(self, path: Path, *, replacing: bool = False, on_progress: ProgressCallback = no_progress) -> ImportReport:
         """See `Baseline.load`."""
         with BaselineFile.open(path) as file, ExitStack() as locks:
             file.check()
             header = file.header
             for source_id in sorted(header.sources):
-                locks.enter_context(alone(self._staging_uri, source_id))
+                locks.enter_context(source_lock(self._staging_uri, source_id))
             if not replacing:
                 self._refuse_others(header)
             report = {"status": "failed", "reason": UNFINISHED, "baseline": header.digest}
             for source_id in header.sources:
                 self._store.save_state(SourceState(source_id, status="failed", report=report))
-            result = self._load(file, listener)
+            result = self._load(file, on_progress)
             for source_id in header.sources:
                 self._store.save_state(self._state(header, source_id))
             return result
 
-    def _refuse_others(self, header: Header) -> None:
-        """Raise ConfigurationError when the index holds something else than (a part of) this baseline."""
+    def _refuse_others(self, header: BaselineHeader) -> None:
+        """Raise ConfigurationError if the index holds anything but (a part of) this baseline."""
 
         def is_ours(state: SourceState) -> bool:
-            then = header.states.get(state.source_id)  # a sync since then would have left its own moment
+            then = header.states.get(state.source_id)  # a later sync would have left another time
             untouched = state.synced_at is None or (then is not None and state.synced_at == then.synced_at)
             return untouched and state.report.get("baseline") == header.digest
 
@@ -103,37 +103,41 @@ class BaselineImport:
         if sum(self._store.count(source_id).documents for source_id in ours) == total:
             return
         held = [source_id for source_id in sorted(states) if source_id not in ours]
-        names = ", ".join(held) or "documents of a source whose first sync is not finished"
+        names = ", ".join(held) or "documents of a source whose first sync did not finish"
         raise ConfigurationError(
             f"The index is not empty: it holds {total} documents ({names}).",
-            remedy="Set LORE_INDEX_URI (or LORE_WEAVIATE_PREFIX) to a new index, or give --replace to put the file's "
-            "sources in the place of those in the index; other sources stay.",
+            remedy="Set LORE_INDEX_URI (or LORE_WEAVIATE_PREFIX) to a new index. Or give --replace: the file's sources "
+            "then replace those in the index, and other sources stay.",
         )
 
-    def _load(self, file: BaselineFile, listener: Listener) -> ImportReport:
+    def _load(self, file: BaselineFile, on_progress: ProgressCallback) -> ImportReport:
         header = file.header
         same_converter = header.converter == self._recipe
-        embedder = KnownVectors(self._embedder)
-        writer = EntryWriter(self._store, embedder)
-        known = {source_id: self._store.fingerprints(source_id) for source_id in header.sources}
-        unsettled = {name for ids in header.unsettled.values() for name in ids}
-        gone = {source_id: set(marks) for source_id, marks in known.items()}
+        embedder = BaselineEmbedder(self._embedder)
+        indexed = {source_id: self._store.fingerprints(source_id) for source_id in header.sources}
+        unsettled = {document_id for ids in header.unsettled.values() for document_id in ids}
+        gone = {source_id: set(fingerprints) for source_id, fingerprints in indexed.items()}
         unchanged = 0
-        for done, row in enumerate(file.rows(), start=1):
+
+        def report(embedded: int, _: int = 0) -> None:
+            on_progress(unchanged + embedded, header.documents)
+
+        writer = EntryWriter(self._store, embedder, on_progress=report)
+        for row in file.rows():
             document = row.document if same_converter else self._redactor.document(row.document)
             trusted = same_converter and document.id not in unsettled
-            untrusted = hidden if is_hidden(row.fingerprint) and document.id not in unsettled else shown
-            mark = mark_of((trusted and row.fingerprint) or untrusted(self._untrusted(row)), BASIC)
+            as_before = as_hidden if is_hidden(row.fingerprint) and document.id not in unsettled else as_shown
+            wanted = with_strategy((trusted and row.fingerprint) or as_before(self._untrusted(row)), BASIC)
             gone[document.source_id].discard(document.id)
-            if mark_of(known[document.source_id].get(document.id, ""), BASIC) == mark:
+            if with_strategy(indexed[document.source_id].get(document.id, ""), BASIC) == wanted:
                 unchanged += 1
+                report(len(writer.written))
             else:
-                chunks = passages(self._splitter, document, mark)
+                chunks = passages(self._splitter, document, wanted)
                 if document == row.document and header.splitter == self._splitter.name and self._same_space(header):
                     embedder.learn(chunks, row.vectors)
-                writer.add(document, mark, chunks)
+                writer.add(document, wanted, chunks)
             embedder.forget(writer.chunks)
-            listener(done, header.documents)
         writer.flush()
         removed = sum(self._store.delete(source_id, sorted(ids)) for source_id, ids in gone.items() if ids)
         self._store.optimize()
@@ -150,40 +154,40 @@ class BaselineImport:
             same_converter=same_converter,
         )
 
-    def _same_space(self, header: Header) -> bool:
+    def _same_space(self, header: BaselineHeader) -> bool:
         return (header.embedder, header.dimensions) == (self._embedder.name, self._embedder.dimensions)
 
-    def _untrusted(self, row: Row) -> str:
-        """A mark that no sync computes, and that a second import of the same document by the same converter does."""
+    def _untrusted(self, row: BaselineRow) -> str:
+        """Return a fingerprint that no sync computes, the same in each import by the same converter."""
         document = row.document
         values = (document.id, document.url, document.title, document.text, document.audiences, self._recipe)
         metadata = json.dumps(dict(document.metadata), sort_keys=True)
         return IMPORTED + sha256(json.dumps([*values, metadata]).encode()).hexdigest()
 
-    def _state(self, header: Header, source_id: str) -> SourceState:
-        """The state that ends an import; a cursor of another converter would skip what was never made by this one."""
+    def _state(self, header: BaselineHeader, source_id: str) -> SourceState:
+        """Return the state after an import; another converter's cursor would skip documents never made by this one."""
         state = header.states.get(source_id, SourceState(source_id))
         report = {**state.report, "baseline": header.digest}
         if header.converter == self._recipe == state.recipe and source_id not in header.unsettled:
             return replace(state, report=report)
         return replace(state, cursor=None, recipe="", report=report)
 
-    def _verify(self, header: Header) -> None:
-        """Read back: every document is there, and has the chunks that it says it has."""
+    def _verify(self, header: BaselineHeader) -> None:
+        """Raise StoreError if a document is missing, or if the chunks don't add up to what documents record."""
         for source_id, documents in header.sources.items():
             counts = self._store.count(source_id)
-            marks = self._store.fingerprints(source_id)
-            if counts.documents != documents or counts.chunks != counts.recorded_chunks or "" in marks.values():
+            incomplete = "" in self._store.fingerprints(source_id).values()
+            if counts.documents != documents or counts.chunks != counts.recorded_chunks or incomplete:
                 raise StoreError(
-                    f"The store does not hold what was imported for {source_id}: {counts.documents} of {documents} "
+                    f"The index doesn't hold what was imported for {source_id}: {counts.documents} of {documents} "
                     f"documents, and {counts.chunks} chunks where its documents record {counts.recorded_chunks}.",
-                    remedy="Run the import again: what is there is not written twice.",
+                    remedy="Run the import again; it writes only what is missing.",
                     retryable=True,
                 )
 
 
-class KnownVectors:
-    """An embedder that gives the vectors it was told of, and asks the one behind it for the others."""
+class BaselineEmbedder:
+    """An embedder that returns the vectors of the file, and asks another one for the rest."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -195,12 +199,12 @@ class KnownVectors:
         self.embedded = 0
 
     def learn(self, chunks: Sequence[Chunk], vectors: Matrix | None) -> None:
-        """Take in the vectors of a document's passages; another number of them belongs to other passages."""
+        """Add the vectors of a document's passages; ignore them if their number differs."""
         if vectors is not None and len(vectors) == len(chunks):
             self._vectors.update(zip((chunk.embedded_text for chunk in chunks), vectors, strict=True))
 
     def forget(self, written: int) -> None:
-        """Drop everything once more chunks are written than at the last call."""
+        """Drop all vectors if more chunks are written than at the last call."""
         if written != self._written:
             self._written, self._vectors = written, {}
 
@@ -210,8 +214,8 @@ class KnownVectors:
 
         missing = [text for text in texts if text not in self._vectors]
         self.embedded += len(missing)
-        made = dict(zip(missing, self._embedder.embed_documents(missing), strict=True)) if missing else {}
-        matrix: Matrix = np.array([self._vectors[text] if text in self._vectors else made[text] for text in texts])
+        embedded = dict(zip(missing, self._embedder.embed_documents(missing), strict=True)) if missing else {}
+        matrix: Matrix = np.array([self._vectors[text] if text in self._vectors else embedded[text] for text in texts])
         return matrix
 
     def embed_query(self, text: str) -> Vector:

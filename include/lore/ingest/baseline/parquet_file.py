@@ -1,9 +1,9 @@
-"""The file of a baseline: Parquet, a row for each document, with a header that says what it must hold.
+"""The file of a baseline: Parquet with a row for each document, and a header that describes its contents.
 
 Row groups have a bounded size, so that writing and reading take the memory of one group, however large the file is. The
-header is JSON in the file's key-value metadata, under the key `lore`; it is written last, so that a file that was cut
-off has none. Its `digest` is over the values of all rows and of the header: it proves a file whole and unspoilt, not
-who made it.
+header is JSON in the file's key-value metadata, under the key `lore`. It is written last, so that an incomplete file
+has none. Its `digest` covers the values of all rows and of the header: it proves a file complete and intact, not who
+made it.
 """
 
 from __future__ import annotations
@@ -19,28 +19,29 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lore.errors import ConfigurationError, StoreError
-from lore.ingest.baseline.row import Row, row_of, schema, update, values_of
+from lore.ingest.baseline.row import BaselineRow, row_of, schema, update_digest, values_of
 from lore.types import Failure, SourceState
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
-__all__ = ["FORMAT", "BaselineFile", "BaselineWriter", "Header", "writing"]
+__all__ = ["FORMAT", "BaselineFile", "BaselineHeader", "BaselineWriter", "atomic_file"]
 
 FORMAT = 2
-"""Raised whenever a reader of the number before would misread the file."""
+"""Raise it whenever a reader of the number before would misread the file."""
 HEADER = b"lore"
 GROUP_BYTES = 4_000_000
 GROUP_ROWS = 256
 LARGEST_GROUP = 64_000_000
-"""A group of several rows that is larger was not written by us, and is not worth the memory of reading it."""
+"""Largest group of several rows: Lore writes none that is larger, and reading one takes too much memory."""
 SOURCE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""Ids become names of lock files, so nothing else may pass; declarations are stricter."""
+"""Ids become names of lock files; declarations are stricter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """What the file says of itself. `converter` made the documents, and the fingerprints are of its making;
+class BaselineHeader:
+    """Description of the file. `converter` made the documents and the fingerprints.
+
     `unsettled` has the ids, by source, of the documents whose fingerprint must not be trusted.
     """
 
@@ -58,26 +59,26 @@ class Header:
     digest: str = ""
 
     def to_json(self) -> str:
-        """The header as it stands in the file."""
+        """Return the header as JSON text."""
         return json.dumps(asdict(self), default=str)
 
-    def sealed(self, rows: str) -> Header:
-        """The header with its digest; `rows` is the digest of the rows."""
+    def sealed(self, rows: str) -> BaselineHeader:
+        """Return the header with its digest; `rows` is the digest of the rows."""
         return replace(self, digest=sha256(f"{rows} {replace(self, digest='').to_json()}".encode()).hexdigest())
 
     @staticmethod
-    def from_json(text: str | bytes) -> Header:
-        """The header that `to_json` wrote. Raises ValueError, TypeError, KeyError or AttributeError for another."""
+    def from_json(text: str | bytes) -> BaselineHeader:
+        """Parse what `to_json` wrote. Raises ValueError, TypeError, KeyError or AttributeError for anything else."""
         values = json.loads(text)
         states = {source_id: _to_state(value) for source_id, value in values["states"].items()}
-        header = Header(**values | {"states": states})
+        header = BaselineHeader(**values | {"states": states})
         if any(type(getattr(header, item.name)) is not type(getattr(_EXAMPLE, item.name)) for item in fields(header)):
-            raise TypeError("a value of another type")
+            raise TypeError("invalid type of a value")
         return header
 
 
 class BaselineWriter:
-    """Writes rows in groups; `finish` ends it with the header, without which the file is no baseline."""
+    """Writes rows in groups; `finish` adds the header, without which the file is invalid."""
 
     def __init__(self, file: IO[bytes]) -> None:
         from pyarrow import parquet
@@ -89,13 +90,13 @@ class BaselineWriter:
             file, schema(), compression="zstd", use_dictionary=False, write_statistics=False
         )
 
-    def add(self, row: Row) -> None:
-        """Take a row in; it is written with others, at the latest by `finish`."""
+    def add(self, row: BaselineRow) -> None:
+        """Add a row; it is written together with others, at the latest by `finish`."""
         values = values_of(row)
         size = sum(len(value) for value in values.values() if isinstance(value, str | bytes))
         if self._waiting and self._bytes + size > GROUP_BYTES:
             self._flush()
-        update(self._digest, values)
+        update_digest(self._digest, values)
         self._waiting.append(values)
         self._bytes += size
         if len(self._waiting) >= GROUP_ROWS:
@@ -108,10 +109,10 @@ class BaselineWriter:
         try:
             self._writer.close()
         finally:
-            self._writer.is_open = False  # else a file that could not be written is tried again when collected
+            self._writer.is_open = False  # else the garbage collector writes the file again
 
-    def finish(self, header: Header) -> None:
-        """Write what is waiting, and the header with its digest."""
+    def finish(self, header: BaselineHeader) -> None:
+        """Write the waiting rows, and the header with its digest."""
         self._flush()
         self._writer.add_key_value_metadata({HEADER: header.sealed(self._digest.hexdigest()).to_json()})
 
@@ -124,7 +125,7 @@ class BaselineWriter:
 
 
 class BaselineFile:
-    """A baseline that is read: `check` goes through all of it, and `rows` gives its rows once more."""
+    """Reads a baseline: `check` goes through the whole file, and `rows` yields its rows again."""
 
     def __init__(self, path: Path, parquet: ParquetFile) -> None:
         self._path = path
@@ -134,9 +135,9 @@ class BaselineFile:
     @staticmethod
     @contextmanager
     def open(path: Path) -> Iterator[BaselineFile]:
-        """The file at a path, kept open, so that what is checked is what is read.
+        """Open the file at a path, and keep it open, so that the checked file is the one that is read.
 
-        Raises ConfigurationError where there is none, or it is cut off, not a baseline, or of a newer format.
+        Raises ConfigurationError if the file is missing, incomplete, not a baseline, or of another format.
         """
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -144,39 +145,41 @@ class BaselineFile:
         try:
             file = path.open("rb")
         except OSError as error:
-            raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}.") from None
+            raise ConfigurationError(
+                f"Couldn't read {path}: {error.strerror or error}.", remedy="Check the path."
+            ) from None
         with file:
             try:
                 parquet = ParquetFile(file, memory_map=False, pre_buffer=False)
             except (ArrowException, OSError, ValueError) as error:
                 raise ConfigurationError(
-                    f"{path} is not a Parquet file, or was cut off: {_first_line(error)}.",
+                    f"{path} is not a Parquet file, or is incomplete: {_first_line(error)}.",
                     remedy="Copy it again, or export it again with `lore export`.",
                 ) from None
             yield BaselineFile(path, parquet)
 
     def check(self) -> None:
-        """Read all rows, and raise ConfigurationError unless they are those that the header names."""
+        """Read all rows. Raises ConfigurationError if they don't match the header."""
         seen: set[str] = set()
         sources: dict[str, int] = {}
         digest = sha256()
         for values in self._read():
-            update(digest, values)
+            update_digest(digest, values)
             row = self._row(values)
             document = row.document
             if document.id in seen or not document.id.startswith(f"{document.source_id}:"):
-                raise self._damaged(f"document {document.id!r} is there twice or not of its source")
+                raise self._damaged(f"document {document.id!r} is a duplicate, or belongs to another source")
             if not SOURCE_ID.fullmatch(document.source_id):
-                raise self._damaged(f"{document.source_id!r} is no id of a source")
+                raise self._damaged(f"{document.source_id!r} is an invalid source id")
             seen.add(document.id)
             sources[document.source_id] = sources.get(document.source_id, 0) + 1
         if len(seen) != self.header.documents or sources != dict(self.header.sources):
-            raise self._damaged(f"it holds {len(seen)} documents, and should hold {self.header.documents}")
+            raise self._damaged(f"it has {len(seen)} documents instead of {self.header.documents}")
         if self.header.sealed(digest.hexdigest()) != self.header:
-            raise self._damaged("it is not what was exported")
+            raise self._damaged("its digest doesn't match")
 
-    def rows(self) -> Iterator[Row]:
-        """Stream the rows, group by group."""
+    def rows(self) -> Iterator[BaselineRow]:
+        """Yield the rows, group by group."""
         return map(self._row, self._read())
 
     def _read(self) -> Iterator[dict[str, Any]]:
@@ -192,17 +195,17 @@ class BaselineFile:
                 raise self._damaged(_first_line(error)) from None
             yield from values
 
-    def _row(self, values: dict[str, Any]) -> Row:
+    def _row(self, values: dict[str, Any]) -> BaselineRow:
         try:
             return row_of(values, self.header.dimensions)
         except (ValueError, TypeError, AttributeError) as error:
             raise self._damaged(f"document {values['id']!r}: {_first_line(error)}") from None
 
-    def _header(self) -> Header:
+    def _header(self) -> BaselineHeader:
         text = (self._parquet.metadata.metadata or {}).get(HEADER)
         if text is None:
             raise ConfigurationError(
-                f"{self._path} is a Parquet file, but not a baseline of Lore.", remedy="Make one with `lore export`."
+                f"{self._path} is a Parquet file, but not a Lore baseline.", remedy="Make one with `lore export`."
             )
         try:
             number = json.loads(text)["format"]
@@ -211,11 +214,11 @@ class BaselineFile:
                     f"{self._path} has format {number}; this version of Lore reads format {FORMAT}.",
                     remedy=f"{'Update Lore, or export' if number > FORMAT else 'Export'} the file with this version.",
                 )
-            header = Header.from_json(text)
+            header = BaselineHeader.from_json(text)
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise self._damaged("its header cannot be read") from None
+            raise self._damaged("its header is invalid") from None
         if not self._parquet.schema_arrow.equals(schema()):
-            raise self._damaged("its columns are not those of a baseline")
+            raise self._damaged("its columns are invalid")
         return header
 
     def _damaged(self, reason: str) -> ConfigurationError:
@@ -225,18 +228,20 @@ class BaselineFile:
 
 
 @contextmanager
-def writing(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """A file that stands at `path` once all went well, and not at all otherwise.
+def atomic_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+    """Open a file that appears at `path` only if everything succeeds.
 
-    Raises ConfigurationError when there is one already and `force` is not given, or the folder cannot be written to,
-    and StoreError, retryable, when the disk is full.
+    Raises ConfigurationError if there is one already and `force` is False, or if the folder isn't writable, and
+    StoreError if the disk is full.
     """
     part = path.with_name(f".{path.name}.part")
     _refuse_existing(path, force)
     try:
         file = part.open("wb")
     except OSError as error:
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise ConfigurationError(
+            f"Couldn't write {path}: {error.strerror or error}.", remedy="Name a file in a writable folder."
+        ) from None
     try:
         with file:
             yield file
@@ -245,7 +250,7 @@ def writing(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
         part.replace(path)
     except OSError as error:
         raise StoreError(
-            f"{path} cannot be written: {error.strerror or error}.", remedy="Free space there, then export again."
+            f"Couldn't write {path}: {error.strerror or error}.", remedy="Free space there, then export again."
         ) from None
     finally:
         part.unlink(missing_ok=True)
@@ -255,7 +260,7 @@ def _refuse_existing(path: Path, force: bool) -> None:
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder.", remedy="Name a file, such as baseline.parquet.")
     if path.exists() and not force:
-        raise ConfigurationError(f"{path} exists already.", remedy="Name another file, or give --force.")
+        raise ConfigurationError(f"{path} already exists.", remedy="Name another file, or give --force.")
 
 
 def _sync_to_disk(file: IO[bytes]) -> None:
@@ -275,4 +280,4 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:300]
 
 
-_EXAMPLE = Header(FORMAT, "", "", "", "", "", 0, 0, {}, {}, {})
+_EXAMPLE = BaselineHeader(FORMAT, "", "", "", "", "", 0, 0, {}, {}, {})

@@ -1,4 +1,4 @@
-"""A row of a baseline's file: a document with its fingerprint and vectors, as Parquet has it and as we do."""
+"""A row of a baseline: a document with its fingerprint and vectors, and its columns in Parquet."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from lore.types import Matrix
 
-__all__ = ["Row", "passages", "row_of", "schema", "update", "values_of"]
+__all__ = ["BaselineRow", "passages", "row_of", "schema", "update_digest", "values_of"]
 
 UNIT_LENGTH_TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A document of the file. `fingerprint` is "" where it does not fit the document and its passages.
+class BaselineRow:
+    """A document of the file. `fingerprint` is "" if it doesn't match the document and its passages.
 
-    `vectors` has a row for each passage, in the order in which the header's splitter cuts them; None where left out.
+    `vectors` has a row for each passage of the header's splitter, in order; None if left out.
     """
 
     document: Document
@@ -34,13 +34,13 @@ class Row:
     vectors: Matrix | None = None
 
 
-def passages(splitter: Splitter, document: Document, mark: str) -> Sequence[Chunk]:
-    """The passages of a document that is kept at a mark, in the order of a row's vectors; a hidden one has none."""
-    return () if is_hidden(mark) else splitter.split(document)
+def passages(splitter: Splitter, document: Document, fingerprint: str) -> Sequence[Chunk]:
+    """Return the passages of a document, in the order of a row's vectors; a hidden document has none."""
+    return () if is_hidden(fingerprint) else splitter.split(document)
 
 
 def schema() -> pa.Schema:
-    """The columns of the file."""
+    """Return the columns of the file."""
     import pyarrow as pa
 
     text = ("id", "source_id", "url", "title", "text", "format", "metadata", "fingerprint")
@@ -54,8 +54,8 @@ def schema() -> pa.Schema:
     )
 
 
-def values_of(row: Row) -> dict[str, Any]:
-    """A row as the file has it; a moment without a zone is of UTC."""
+def values_of(row: BaselineRow) -> dict[str, Any]:
+    """Return the columns of a row; a time without a zone is in UTC."""
     document = row.document
     moment = document.updated_at
     return {
@@ -73,21 +73,21 @@ def values_of(row: Row) -> dict[str, Any]:
     }
 
 
-def row_of(values: Mapping[str, Any], dimensions: int) -> Row:
-    """The row that the file has; vectors have `dimensions` numbers.
+def row_of(values: Mapping[str, Any], dimensions: int) -> BaselineRow:
+    """Return the row with these columns; vectors have `dimensions` numbers.
 
-    Raises ValueError, TypeError or AttributeError for what no export writes.
+    Raises ValueError, TypeError or AttributeError for values that no export writes.
     """
     metadata = json.loads(values["metadata"])
     if not isinstance(metadata, dict):
-        raise TypeError("its metadata is no JSON object")
+        raise TypeError("its metadata should be a JSON object")
     if not all(isinstance(audience, str) for audience in values["audiences"]):
-        raise TypeError("an audience is no text")
+        raise TypeError("an audience should be text")
     names = [field.name for field in fields(Document) if field.name in values]
     document = Document(
         **{name: values[name] for name in names} | {"metadata": metadata, "audiences": tuple(values["audiences"])}
     )
-    return Row(document, values["fingerprint"], _to_vectors(values["vectors"], dimensions))
+    return BaselineRow(document, values["fingerprint"], _to_vectors(values["vectors"], dimensions))
 
 
 def _to_vectors(data: bytes | None, dimensions: int) -> Matrix | None:
@@ -97,13 +97,13 @@ def _to_vectors(data: bytes | None, dimensions: int) -> Matrix | None:
         return None
     vectors: Matrix = np.frombuffer(data, dtype="<f4").reshape(-1, dimensions).astype(np.float32, copy=False)
     lengths = np.linalg.norm(vectors, axis=1)
-    if not bool((np.abs(lengths - 1) < UNIT_LENGTH_TOLERANCE).all()):  # False for what is not finite, too
-        raise ValueError("a vector is not of unit length")
+    if not bool((np.abs(lengths - 1) < UNIT_LENGTH_TOLERANCE).all()):  # False for values that aren't finite, too
+        raise ValueError("a vector should have unit length")
     return vectors
 
 
-def update(digest: Any, values: Mapping[str, Any]) -> None:
-    """Add a row to the digest: the length of each value before it, so that no two rows give the same bytes."""
+def update_digest(digest: Any, values: Mapping[str, Any]) -> None:
+    """Add a row to the digest, each value with its length, so that no two rows give the same bytes."""
     for name in sorted(values):
         value = values[name]
         if isinstance(value, datetime):

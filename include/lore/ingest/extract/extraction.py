@@ -1,4 +1,4 @@
-"""The first step of a sync: a source is read into shards; where a kill cut that off, from there on."""
+"""The first step of a sync: a source is read into shards, from where an interrupted run stopped."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from lore.errors import SourceError
 from lore.ingest.extract.checkpoint import Checkpoints
-from lore.ingest.extract.staging import Manifest
-from lore.ingest.report import Progress, readable
+from lore.ingest.extract.staging import ExtractionManifest
+from lore.ingest.report import Progress, escape_surrogates
 from lore.protocols import Listable, Source
 from lore.redact.redactor import Redactor
 from lore.types import Batch, Cursor, Failure
@@ -17,10 +17,10 @@ __all__ = ["Extraction"]
 
 
 class Extraction:
-    """One reading of a source, from `since` on, or from where a run with the same start was cut.
+    """One reading of a source from `since` on, or from where a run with the same resume key stopped.
 
-    `held` are the ids that the index holds. What a run that was cut had read, was there before this one began; so it is
-    among what can be gone by its end.
+    `held` are the ids that the index holds. Documents read by an interrupted run count as held as well: they existed
+    before this run began, so it may find them deleted.
     """
 
     def __init__(
@@ -30,22 +30,23 @@ class Extraction:
         self._redactor = redactor
         self._checkpoints = checkpoints
         self._since = since
-        self._writer, cut = checkpoints.take_over()
+        self._writer, checkpoint = checkpoints.resume()
         self._resumed = len(self._writer.ids)
         self._held = tuple(dict.fromkeys((*held, *sorted(self._writer.ids))))
-        self._cursor = cut.cursor if cut else since
-        self._deleted = dict.fromkeys(cut.deleted if cut else ())
-        self._failures = {failure.document_id: failure for failure in (cut.failures if cut else ())}
+        self._cursor = checkpoint.cursor if checkpoint else since
+        self._deleted = dict.fromkeys(checkpoint.deleted if checkpoint else ())
+        self._failures = {failure.document_id: failure for failure in (checkpoint.failures if checkpoint else ())}
 
-    def run(self, run_id: str, progress: Callable[[Progress], None]) -> Manifest:
-        """Read to the end, or to where the source stops for a reason that passes. Raises SourceError for another one,
-        and when nothing was read.
+    def run(self, run_id: str, progress: Callable[[Progress], None]) -> ExtractionManifest:
+        """Read to the end, or to where the source stops with a retryable error.
+
+        Raises SourceError for any other error, and if nothing was read.
         """
         started = time.monotonic()
         interrupted = ""
         try:
             for batch in self._source.read(self._cursor):
-                self._take(batch)
+                self._stage(batch)
                 progress(Progress("extract", len(self._writer.ids)))
         except SourceError as error:
             if not error.retryable or self._cursor == self._since:
@@ -53,7 +54,7 @@ class Extraction:
             interrupted = self._redactor.text(str(error))
         self._writer.flush()
         existing = None if interrupted else self._existing()
-        return Manifest(
+        return ExtractionManifest(
             source_id=self._source.id,
             run_id=run_id,
             shards=tuple(self._writer.shards),
@@ -69,15 +70,15 @@ class Extraction:
             seconds=time.monotonic() - started,
         )
 
-    def _take(self, batch: Batch) -> None:
-        """Stage a batch. Of a document, and of what was said of it, the last counts."""
+    def _stage(self, batch: Batch) -> None:
+        """Stage a batch; the last state of a document counts, and the last failure."""
         for document in map(self._redactor.document, batch.documents):
             self._failures.pop(document.id, None)
             self._deleted.pop(document.id, None)
             try:
                 self._writer.add(document)
             except (TypeError, ValueError) as error:
-                self._fail(Failure(readable(document.id), f"Its metadata are no JSON values: {error}."))
+                self._fail(Failure(escape_surrogates(document.id), f"Its metadata are invalid JSON: {error}."))
         for document_id in map(self._redactor.address, batch.deleted_ids):
             self._writer.drop(document_id)
             self._deleted[document_id] = None
@@ -91,15 +92,15 @@ class Extraction:
         self._failures[failure.document_id] = failure
 
     def _existing(self) -> tuple[str, ...] | None:
-        """The ids that the source has now, or None where it cannot say: then nothing is taken for deleted.
+        """Return the ids that the source has now, None if it can't tell: then nothing counts as deleted.
 
-        A list that fails is a failure of its own, and what was read is indexed all the same.
+        If listing them fails, that is a failure of its own; the documents that were read are indexed all the same.
         """
         if isinstance(self._source, Listable):
             try:
                 return tuple(map(self._redactor.address, self._source.list_ids()))
             except SourceError as error:
-                reason = self._redactor.text(f"What was deleted could not be seen: {error}")
+                reason = self._redactor.text(f"Couldn't find out which documents were deleted: {error}")
                 self._fail(Failure(self._source.id, reason))
                 return None
         return tuple(self._writer.ids.union(self._failures)) if self._since is None else None

@@ -1,4 +1,4 @@
-"""What the store remembers of a source from sync to sync: the cursor, how the last one ended, and its report."""
+"""The state of a source between two syncs: its cursor, the outcome of the last sync, and that sync's report."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from lore.errors import LoreError
-from lore.ingest.extract.staging import Manifest
+from lore.ingest.extract.staging import ExtractionManifest
 from lore.ingest.report import SyncReport
 from lore.protocols import Rereadable, Source, Store
 from lore.redact.redactor import Redactor
 from lore.types import Cursor, Failure, SourceState
 
-__all__ = ["SourceMemory"]
+__all__ = ["SourceStateTracker"]
 
 
-class SourceMemory:
-    """Reads and writes the state of one source. `recipe` names the converter that its cursors are reached with, and
-    what errors say goes through `redactor`.
+class SourceStateTracker:
+    """Reads and writes the state of one source.
+
+    `recipe` names the converter that cursors are reached with. `redactor` goes over the messages of errors.
     """
 
     def __init__(self, source: Source, store: Store, recipe: str, redactor: Redactor) -> None:
@@ -29,26 +30,26 @@ class SourceMemory:
         self._redactor = redactor
 
     def cursor(self, held: Collection[str]) -> tuple[Cursor | None, datetime | None]:
-        """From where to read on, and when the last sync ended; `held` are the ids that the store holds.
+        """Return where to read on, and when the last sync ended; `held` are the ids that the store holds.
 
-        The store is the truth: one that was emptied, or filled by another converter, has no use for a cursor.
+        The cursor of an emptied store, or of one filled by another converter, is ignored.
         """
         state = self._store.state(self._source.id)
         since = state.cursor if state and held and state.recipe == self._recipe else None
-        if state and state.cursor and since is None:  # cut off from here on, no converter may take it up again
+        if state and state.cursor and since is None:  # dropped for good, so that no converter takes it up again
             self._store.save_state(replace(state, cursor=None, recipe=""))
         return since, state.synced_at if state else None
 
-    def reached(self, manifest: Manifest, failures: Sequence[Failure]) -> Cursor | None:
-        """The cursor from which nothing is missed that this run did not index; None where that is the one of before."""
+    def reached(self, manifest: ExtractionManifest, failures: Sequence[Failure]) -> Cursor | None:
+        """Return the cursor after which nothing is missing, None if that is the one before this run."""
         if not failures:
             return manifest.cursor
         if manifest.cursor is None or not isinstance(self._source, Rereadable):
             return None
         return self._source.rewind(manifest.cursor, [failure.document_id for failure in failures])
 
-    def remember(self, report: SyncReport, reached: Cursor | None) -> None:
-        """Save how a sync ended; the cursor moves to what was `reached`, and stays where nothing was."""
+    def save(self, report: SyncReport, reached: Cursor | None) -> None:
+        """Save the outcome of a sync; the cursor moves to `reached`, and stays if that is None."""
         before = self._store.state(self._source.id)
         moved = reached is not None or report.status == "ok"
         self._store.save_state(
@@ -64,12 +65,12 @@ class SourceMemory:
         )
 
     @contextmanager
-    def of_failure(self) -> Iterator[None]:
-        """Note in the source's state that a step failed; a first sync that fails before its end leaves no state."""
+    def failure_saved(self) -> Iterator[None]:
+        """Save the failure of a step in the source's state; a first sync that fails before its end leaves no state."""
         try:
             yield
         except LoreError as error:
-            with suppress(LoreError):  # where the store is the trouble, the first error says more than a second one
+            with suppress(LoreError):  # if the store is the problem, the first error says more than a second one
                 if before := self._store.state(self._source.id):
                     reason = self._redactor.text(error.message)
                     report = {**before.report, "status": "failed", "reason": reason}

@@ -1,10 +1,10 @@
-"""The staging area: what a source gave, in compressed shards, so that indexing can spread over workers.
+"""The staging area: documents of a source in compressed shards, so that indexing can spread over workers.
 
-    <staging>/<source id>/<run id>/<attempt>/shard-00000.jsonl.gz …   documents as the source has them, a line each
+    <staging>/<source id>/<run id>/<attempt>/shard-00000.jsonl.gz …   documents as the source has them, one a line
                                              manifest.json            written last: what the run read, and up to where
 
-Airflow hands paths from task to task, never documents. Any fsspec location will do (a folder, s3://…, gs://…). Beside
-the shards lies what a run needs that goes on after a kill (`checkpoint.py`).
+Airflow hands paths from task to task, never documents. Any fsspec location will do (a folder, s3://…, gs://…). The
+checkpoints of a run, from which another one resumes after a kill, lie beside the shards (`checkpoint.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from upath import UPath
 from lore.errors import ConfigurationError, StoreError
 from lore.types import Cursor, Document, Failure
 
-__all__ = ["Manifest", "ShardWriter", "Staging", "alone", "load_json", "writing"]
+__all__ = ["ExtractionManifest", "ShardWriter", "Staging", "load_json", "source_lock", "staging_write"]
 
 SHARD_DOCUMENTS = 256
 SHARD_CHARACTERS = 8_000_000
@@ -35,20 +35,20 @@ LONGEST_NAME = 200
 STALE_SECONDS = 7 * 24 * 3600
 MANIFEST = "manifest.json"
 WHOLE_RUN = "whole-run"
+"""File that marks the attempt of a run whose steps are all in one process."""
 ATTEMPT = "try-"
 MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What reading JSON raises that is none, that is nested without end, or that has other values than it should."""
+"""Errors of reading JSON that is invalid, nested too deeply, or holds other values than expected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What one extraction found. `existing` is None when the source could not say what exists now.
+class ExtractionManifest:
+    """Result of one extraction. `existing` is None when the source couldn't tell what exists now.
 
-    `held` are the ids that the index held, or an earlier try had read, before the source was read: only these can be
-    removed by this run. `repeated` maps an id that came more than once to the shard that has its last state, "" for one
-    that was deleted after it came.
-    `interrupted` says why the source stopped early, in which case nothing is removed. `resumed` of the documents were
-    staged by a run that was cut off.
+    `held` are the ids that the index held, or an earlier attempt had read, before the source was read: this run can
+    remove only these. `repeated` maps an id that came more than once to the shard with its last state, "" for one
+    that was deleted later. `interrupted` is the reason why the source stopped early; nothing is removed then.
+    `resumed` counts the documents that an interrupted run had staged.
     """
 
     source_id: str
@@ -67,10 +67,10 @@ class Manifest:
 
 
 @contextmanager
-def alone(location: str, source_id: str, *, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Let one sync of a source go on at a time on a machine; across machines Airflow's `max_active_runs` sees to it.
+def source_lock(location: str, source_id: str, *, on_wait: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Allow one sync of a source at a time on a machine; across machines, Airflow's `max_active_runs` does.
 
-    `waits` is called once where another one has to end first.
+    `on_wait` is called once if another sync has to end first.
     """
     if "://" in location:
         yield
@@ -78,13 +78,13 @@ def alone(location: str, source_id: str, *, waits: Callable[[], object] = lambda
     from filelock import FileLock, Timeout
 
     folder = Path(location)
-    with _writable(folder):
+    with _staging_area(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / f"{source_id}.lock")
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            waits()
+            on_wait()
             lock.acquire()
     try:
         yield
@@ -93,100 +93,103 @@ def alone(location: str, source_id: str, *, waits: Callable[[], object] = lambda
 
 
 @contextmanager
-def _writable(folder: object) -> Iterator[None]:
+def _staging_area(folder: object) -> Iterator[None]:
+    """Turn what making the staging area raises into ConfigurationError."""
     try:
         yield
-    except (OSError, ValueError, ImportError) as error:  # the last two: no such protocol, or not without a package
+    except (OSError, ValueError, ImportError) as error:  # the last two: an unknown protocol, or a missing package
         raise ConfigurationError(
-            f"The staging area {folder} cannot be written: {getattr(error, 'strerror', None) or error}.",
-            remedy="Set LORE_STAGING_URI to a place that can be written.",
+            f"Couldn't write to the staging area {folder}: {getattr(error, 'strerror', None) or error}.",
+            remedy="Set LORE_STAGING_URI to a writable place.",
         ) from None
 
 
 @contextmanager
-def writing(path: object) -> Iterator[None]:
-    """For what is written once the folder is there, which can be full, or far away: raises StoreError."""
+def staging_write(path: object) -> Iterator[None]:
+    """Turn what writing a staged file raises into StoreError."""
     try:
         yield
     except OSError as error:
         raise StoreError(
-            f"The staged file {path} cannot be written: {error.strerror or error}.",
+            f"Couldn't write the staged file {path}: {error.strerror or error}.",
             remedy="Free space there, or set LORE_STAGING_URI to another place, and run the sync again.",
             retryable=True,
         ) from None
 
 
 class Staging:
-    """One try of one run. `location` is the staging area itself; `folder` is the try's own, so that one that was killed
-    and its repetition do not meet in a file.
+    """The files of one attempt of one run. `location` is the staging area.
+
+    Each attempt has a `folder` of its own, so that a killed one and its repetition never share a file.
     """
 
     def __init__(self, location: str, source_id: str, run_id: str) -> None:
         plain = (letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in run_id)
-        with _writable(location):
+        with _staging_area(location):
             self._source = UPath(location) / source_id
             self._run = self._source / ("".join(plain).strip(".")[:LONGEST_NAME] or "run")
             self.folder = self._run / f"{ATTEMPT}{uuid4().hex[:12]}"
-        self._locked = "://" not in location  # see `alone`
+        self._locked = "://" not in location  # see `source_lock`
 
     def start(self, *, whole_run: bool) -> None:
-        """Make the folder; `whole_run`: of a run whose steps are all in this process."""
-        with _writable(self.folder):
+        """Make the folder; `whole_run` is True if all steps of the run are in this process."""
+        with _staging_area(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             if whole_run:
                 (self.folder / WHOLE_RUN).write_text("")
-        self._sweep()
+        self._remove_stale()
 
     def remove(self) -> None:
-        """Take the run's folder away, with all tries; nothing happens when it is not there."""
+        """Remove the run's folder with all its attempts, if it exists."""
         _remove(self._run)
 
-    def killed(self) -> list[UPath]:
-        """The folders of earlier tries of this run, and of tries of other runs that nobody goes on with: they have no
-        manifest, from which steps in other processes would go on, or were to do these steps themselves.
+    def abandoned(self) -> list[UPath]:
+        """Return the folders of earlier attempts of this run, and of attempts of other runs that nobody continues.
+
+        An attempt of another run is continued by other processes if it has a manifest, unless it was a whole run.
         """
         found: list[UPath] = []
-        with suppress(OSError):  # others may be tidying up, and an object store may have no folders
+        with suppress(OSError):  # others may be removing files, and an object store may have no folders
             for run in self._source.iterdir():
-                tries = [path for path in run.iterdir() if path.name.startswith(ATTEMPT)] if run.is_dir() else []
-                for folder in tries:
+                attempts = [path for path in run.iterdir() if path.name.startswith(ATTEMPT)] if run.is_dir() else []
+                for folder in attempts:
                     dead = not (folder / MANIFEST).exists() or (folder / WHOLE_RUN).exists()
                     if folder != self.folder and (dead or run == self._run):
                         found.append(folder)
         return found
 
-    def clear(self) -> None:
-        """Remove what killed tries left: of this run; and of others where `alone` has seen to it that none is alive."""
-        for folder in self.killed():
+    def remove_abandoned(self) -> None:
+        """Remove the files of abandoned attempts: of this run, and of others if the source is locked."""
+        for folder in self.abandoned():
             if self._locked or folder.parent == self._run:
                 _remove(folder)
                 with suppress(OSError):
-                    folder.parent.rmdir()  # of a run that had no other try
+                    folder.parent.rmdir()  # of a run without another attempt
 
-    def _sweep(self) -> None:
-        """Take away what killed runs left, once it is too old to belong to a run that goes on."""
+    def _remove_stale(self) -> None:
+        """Remove the files of other runs that are too old to belong to a live one."""
         limit = time.time() - STALE_SECONDS
         with suppress(OSError):
             for folder in self._source.iterdir():
                 times = [path.stat().st_mtime for path in (folder, *folder.rglob("*"))] if folder.is_dir() else []
-                if 0 < max(times, default=0) < limit:  # where a place does not tell times, they are 0
+                if 0 < max(times, default=0) < limit:  # a place without times gives 0
                     _remove(folder)
 
-    def write(self, manifest: Manifest) -> str:
-        """Write the manifest, last of all files, and return its path."""
+    def write(self, manifest: ExtractionManifest) -> str:
+        """Write the manifest, the last of all files, and return its path."""
         path = self.folder / MANIFEST
-        with writing(path):
+        with staging_write(path):
             path.write_text(json.dumps(asdict(manifest)), encoding="utf-8")
         return str(path)
 
     @staticmethod
-    def read(path: str) -> Manifest:
-        """The manifest at a path. Raises StoreError when it is gone, cut off, or of another Lore."""
+    def read(path: str) -> ExtractionManifest:
+        """Return the manifest at a path. Raises StoreError if it is missing, incomplete, or of another version."""
         return load_json(path, _manifest)
 
     @staticmethod
-    def manifest_of(shard: str) -> Manifest:
-        """The manifest of the run that a shard belongs to."""
+    def manifest_of(shard: str) -> ExtractionManifest:
+        """Return the manifest of the run that a shard belongs to."""
         return Staging.read(str(UPath(shard).parent / MANIFEST))
 
     @staticmethod
@@ -204,7 +207,7 @@ class Staging:
 
 
 class ShardWriter:
-    """Writes documents into shards of a bounded size."""
+    """Writes documents into shards of bounded size."""
 
     def __init__(self, staging: Staging) -> None:
         self._folder = staging.folder
@@ -218,13 +221,13 @@ class ShardWriter:
 
     @property
     def ids(self) -> set[str]:
-        """The ids of everything written, but for what was dropped."""
+        """Ids of everything written and not dropped."""
         return set(self._last)
 
     def add(self, document: Document) -> None:
-        """Add a document; a later one with the same id takes the place of an earlier one.
+        """Add a document; a later one with the same id replaces an earlier one.
 
-        Raises TypeError or ValueError, and adds nothing, when its metadata are no JSON.
+        Raises TypeError or ValueError, and adds nothing, if its metadata can't be written as JSON.
         """
         line = json.dumps(_encode(document))
         shard = self._path()
@@ -237,12 +240,12 @@ class ShardWriter:
             self.flush()
 
     def drop(self, document_id: str) -> None:
-        """Take back a document that was added, if it was."""
+        """Withdraw a document, if it was added."""
         if self._last.pop(document_id, None):
             self.repeated[document_id] = ""
 
     def flush(self) -> None:
-        """Write what is waiting."""
+        """Write the waiting documents as a shard."""
         if self._lines:
             _write_lines(self._path(), self._lines)
             self.shards.append(self._path())
@@ -250,7 +253,7 @@ class ShardWriter:
             self._pieces, self._in_pieces = [], 0
 
     def files(self) -> tuple[str, ...]:
-        """The files that hold all that was added until now, in order: the shards, and pieces of the one to come."""
+        """Return the files with everything added until now, in order: the shards, and pieces of the next one."""
         if fresh := self._lines[self._in_pieces :]:
             piece = str(self._folder / f"piece-{len(self.shards):05d}-{len(self._pieces):03d}.jsonl.gz")
             _write_lines(piece, fresh)
@@ -264,12 +267,12 @@ class ShardWriter:
 
 def _write_lines(path: str, lines: list[str]) -> None:
     data = gzip.compress("\n".join(lines).encode("ascii"), compresslevel=1)
-    with writing(path):
+    with staging_write(path):
         UPath(path).write_bytes(data)
 
 
 def _remove(folder: UPath) -> None:
-    """What cannot be removed is only in the way of nobody; `_sweep` tries again."""
+    """Remove a folder if possible; `_remove_stale` tries again later."""
     with suppress(OSError, ImportError):
         folder.fs.rm(folder.path, recursive=True)
 
@@ -288,28 +291,29 @@ def _decode(values: dict[str, Any]) -> Document:
     return Document(**values)
 
 
-def _manifest(values: dict[str, Any]) -> Manifest:
+def _manifest(values: dict[str, Any]) -> ExtractionManifest:
     values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
     for name in ("shards", "held", "existing", "deleted"):
         values[name] = None if values[name] is None else tuple(values[name])
-    return Manifest(**values)
+    return ExtractionManifest(**values)
 
 
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
-def load_json(path: str, make: Callable[[dict[str, Any]], Made]) -> Made:
-    """What is made of the values in a file. Raises StoreError when it is gone, cut off, or holds others than `make`
-    takes, which says so by ValueError, KeyError, TypeError or OverflowError.
+def load_json(path: str, parse: Callable[[dict[str, Any]], T]) -> T:
+    """Return what `parse` makes of a JSON file. Raises StoreError if the file is missing, incomplete or invalid.
+
+    `parse` rejects values by ValueError, KeyError, TypeError or OverflowError.
     """
     try:
-        return make(json.loads(UPath(path).read_text(encoding="utf-8")))
+        return parse(json.loads(UPath(path).read_text(encoding="utf-8")))
     except (OSError, *MALFORMED) as error:
         raise _broken(path, error) from None
 
 
 def _broken(path: str, error: Exception) -> StoreError:
-    remedy = "Run the sync again from its start: it stages anew."
+    remedy = "Run the sync again from its start."
     if isinstance(error, FileNotFoundError):
-        remedy += " Where its steps run on several machines, LORE_STAGING_URI must be a place that all of them reach."
-    return StoreError(f"The staged file {path} cannot be read ({type(error).__name__}).", remedy=remedy)
+        remedy += " If its steps run on several machines, set LORE_STAGING_URI to a place that all of them reach."
+    return StoreError(f"Couldn't read the staged file {path} ({type(error).__name__}).", remedy=remedy)

@@ -1,10 +1,10 @@
-"""How alike two texts are: a short signature of each, from which their resemblance is estimated, and a search by it.
+"""Similarity of texts: a short signature of each, the resemblance estimated from two, and a search by it.
 
-The resemblance of two texts is the share of their runs of words (shingles) that both have, the Jaccard coefficient of
-A. Broder, "On the resemblance and containment of documents", 1997. It is estimated by MinHash: for each of `HASHES`
-hash functions the shingle with the smallest value, of which a byte is kept (P. Li and C. König, "b-bit minwise
-hashing", 2010). The standard error is √(s(1 - s) / `HASHES`): 0.019 at a resemblance of 0.9. Of a long text in which
-one word is another, all bytes are mostly the same; so a digest of all words tells whether two texts are equal.
+The resemblance of two texts is the share of their runs of words (shingles) that both have: the Jaccard coefficient of
+A. Broder, "On the resemblance and containment of documents", 1997. MinHash estimates it. It takes the shingle with the
+smallest value for each of `HASHES` hash functions, and keeps a byte of it (P. Li and C. König, "b-bit minwise hashing",
+2010). The standard error is √(s(1 - s) / `HASHES`): 0.019 at a resemblance of 0.9. A single changed word in a long text
+rarely changes a byte, so a digest of all words tells if two texts are equal.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ if TYPE_CHECKING:
     Hashes: TypeAlias = NDArray[np.uint64]
     Bytes: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["NOTHING", "Similar", "is_signature", "signature"]
+__all__ = ["EMPTY", "SimilarityIndex", "is_signature", "signature"]
 
 SHINGLE_WORDS = 5
 HASHES = 256
 DIGEST = 16
 """Bytes of the digest of all words."""
 SHORT = 64
-"""A text with fewer different shingles is too short to be judged by a share of them: one word would be a tenth."""
+"""Fewer different shingles are too few for a share: a single word would change a tenth of them."""
 BLOCK = 256
-"""Shingles that are hashed at once: half a megabyte, which stays in the processor's cache."""
+"""Shingles hashed at once: half a megabyte, which stays in the processor's cache."""
 MISSED = 1e-4
-"""The share of pairs at the threshold that the search for candidates may miss."""
+"""Share of the pairs at the threshold that the search for candidates may miss."""
 CHANCE = 1 / 256
-"""How often two bytes are equal by chance."""
+"""Probability that two bytes are equal by chance."""
 
-NOTHING = "2-"
-"""The signature of a text without words, which is like no other."""
+EMPTY = "2-"
+"""Signature of a text without words, which is similar to no other."""
 SHORT_PREFIX, LONG_PREFIX = "2=", "2~"
-"""The first character is the number of this way of signing: raise it whenever a signature changes its meaning."""
+"""The first character is the version of the format: raise it whenever a signature changes its meaning."""
 
-# In Chinese, Japanese and Korean, which put no space between words, each character counts as one.
+# Chinese, Japanese and Korean put no space between words: each character counts as a word.
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 
 
 def signature(title: str, text: str) -> str:
-    """What a text is compared by, in ASCII: 366 characters, and 34 for a short one, which also covers the title.
+    """Return the signature of a text, in ASCII: 366 characters, or 34 for a short text, which also covers the title.
 
-    Case, punctuation and spacing are left out of account.
+    Case, punctuation and spacing make no difference.
     """
     words = WORD.findall(text.casefold())
     if not words:
-        return NOTHING
+        return EMPTY
     shingles = _shingles(words)
     if len(shingles) < SHORT:
         exact = _digest((*WORD.findall(title.casefold()), "", *words), 24)
@@ -64,75 +64,79 @@ def signature(title: str, text: str) -> str:
 
 
 def is_signature(value: object) -> bool:
-    """Whether a value is a signature of this making: metadata come from outside as well."""
+    """Return True if a value is a signature in the present format: metadata come from outside as well."""
     if not isinstance(value, str) or not value.isascii():
         return False
-    return value == NOTHING or bool(value.startswith(SHORT_PREFIX) or _bytes_of(value) is not None)
+    return value == EMPTY or bool(value.startswith(SHORT_PREFIX) or _bytes_of(value) is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """The text that is most like another, by its number, and how like."""
+class SimilarText:
+    """The most similar text, by its number, and the resemblance, 0 to 1."""
 
     number: int
     resemblance: float
 
 
-class Similar:
-    """Texts that can be searched by signature for one that is at least so alike.
+class SimilarityIndex:
+    """Finds the most similar text by its signature, if its resemblance reaches the threshold.
 
     Signatures are cut into bands of a few bytes, and only texts with a band in common are compared (J. Leskovec, A.
-    Rajaraman and J. Ullman, "Mining of Massive Datasets", chapter 3). Short texts are alike when they are equal word
-    for word, title included; with the threshold 1 long ones are, too, when they are equal word for word.
+    Rajaraman and J. Ullman, "Mining of Massive Datasets", chapter 3). Short texts match if they are equal word for
+    word, title included. With the threshold 1, so do long ones.
     """
 
     def __init__(self, threshold: float) -> None:
         import numpy as np
 
         self._threshold = threshold
-        self._rows = _rows_of_a_band(threshold)
+        self._rows = _rows_per_band(threshold)
         self._bands: dict[bytes, list[int]] = {}
         self._exact: dict[str, int] = {}
         self._numbers: list[int] = []
-        self._known: Bytes = np.empty((0, HASHES), dtype=np.uint8)
+        self._signatures: Bytes = np.empty((0, HASHES), dtype=np.uint8)
 
     def add(self, number: int, signature: str) -> None:
-        """Let a text be found, by its number."""
+        """Add a text under a number."""
         values = self._compared(signature)
         if values is None:
             self._exact.setdefault(signature, number)
             return
         row = len(self._numbers)
-        if row == len(self._known):
-            self._known.resize((max(64, 2 * row), HASHES), refcheck=False)
-        self._known[row] = values
+        if row == len(self._signatures):
+            self._signatures.resize((max(64, 2 * row), HASHES), refcheck=False)
+        self._signatures[row] = values
         self._numbers.append(number)
         for band in self._bands_of(values):
             self._bands.setdefault(band, []).append(row)
 
-    def find(self, signature: str) -> Match | None:
-        """The text that is most alike, the one that was added first among equals; None where none is alike enough."""
+    def find(self, signature: str) -> SimilarText | None:
+        """Return the most similar text, the first one added among equals; None if no text is similar enough."""
         import numpy as np
 
-        if signature == NOTHING:
+        if signature == EMPTY:
             return None
         values = self._compared(signature)
         if values is None:
             number = self._exact.get(signature)
-            return None if number is None else Match(number, 1.0)
+            return None if number is None else SimilarText(number, 1.0)
         bands = [rows for band in self._bands_of(values) if (rows := self._bands.get(band))]
         if not bands:
             return None
         there = len(self._numbers)
-        many = sum(map(len, bands)) >= there  # of texts with much in common: then all are compared as soon
+        many = sum(map(len, bands)) >= there  # texts with much in common: comparing all is as fast
         candidates = range(there) if many else sorted(set().union(*bands))
-        equal = np.count_nonzero(self._known[:there] == values if many else self._known[candidates] == values, axis=1)
+        equal = np.count_nonzero(
+            self._signatures[:there] == values if many else self._signatures[candidates] == values, axis=1
+        )
         best = int(equal.argmax())
         resemblance = max(0.0, (equal[best] / HASHES - CHANCE) / (1 - CHANCE))
-        return Match(self._numbers[candidates[best]], float(resemblance)) if resemblance >= self._threshold else None
+        return (
+            SimilarText(self._numbers[candidates[best]], float(resemblance)) if resemblance >= self._threshold else None
+        )
 
     def _compared(self, signature: str) -> Bytes | None:
-        """What is compared of a signature; None where it must be equal."""
+        """Return the bytes to compare, None if signatures must be equal."""
         return None if self._threshold >= 1 else _bytes_of(signature)
 
     def _bands_of(self, values: Bytes) -> list[bytes]:
@@ -140,13 +144,13 @@ class Similar:
         return [bytes((start // rows,)) + data[start : start + rows] for start in range(0, HASHES, rows)]
 
 
-def _rows_of_a_band(threshold: float) -> int:
-    """The longest bands, and so the fewest candidates, by which hardly a pair at the threshold is missed."""
+def _rows_per_band(threshold: float) -> int:
+    """Return the length of the longest bands, which give the fewest candidates, that miss at most `MISSED` pairs."""
     return max(rows for rows in (1, 2, 4, 8, 16) if rows == 1 or (1 - threshold**rows) ** (HASHES // rows) < MISSED)
 
 
 def _bytes_of(signature: str) -> Bytes | None:
-    """The bytes of a long text's signature by which it is compared; None for any other."""
+    """Return the compared bytes of a long text's signature, None for any other."""
     import numpy as np
 
     if not signature.startswith(LONG_PREFIX):
@@ -163,7 +167,7 @@ def _digest(words: Sequence[str], size: int) -> bytes:
 
 
 def _shingles(words: Sequence[str]) -> Hashes:
-    """The hashes of the different runs of words; a text shorter than one run is one."""
+    """Return the hashes of the different runs of words; a text shorter than one run is a run."""
     import numpy as np
 
     known: dict[str, int] = {}
@@ -180,7 +184,7 @@ def _shingles(words: Sequence[str]) -> Hashes:
 
 
 def _minima(shingles: Hashes) -> Bytes:
-    """One byte of the smallest value under each hash function."""
+    """Return one byte of the smallest value under each hash function, shape (`HASHES`,)."""
     import numpy as np
 
     numbers = np.arange(1, 2 * HASHES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -194,7 +198,7 @@ def _minima(shingles: Hashes) -> Bytes:
 
 
 def _mixed(values: Any) -> Hashes:
-    """Every bit spread over all others: the finalizer of SplitMix64 (G. Steele and others, 2014)."""
+    """Spread every bit over all others: the finalizer of SplitMix64 (G. Steele and others, 2014)."""
     import numpy as np
 
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,13 +1,13 @@
-"""By which strategy the passages of a document are made, and how a document's mark says so.
+"""Strategies of making passages, and their names in the fingerprints of documents.
 
-The strategy `basic` is the version's own: its recipe names splitter and embedder, and a document's mark is its
-fingerprint. The mark of a document whose source declares another strategy ends with the name of what made its passages:
+The strategy `basic` is the version's own: its recipe names splitter and embedder, and the fingerprint is a bare hash.
+Another strategy is named at the fingerprint's end:
 
     3f1c…e0                                                        basic
     3f1c…e0+summary_parent-1:4000:openai:gpt-4.1-mini              large passages, found by summaries of that model
 
-Marks are compared as they are, so a document is as its mark says in every version of the index; and the passages of
-one whose source declares another strategy now are made anew from the kept document.
+Fingerprints are compared as a whole, so every version of the index follows them. If a source declares another strategy,
+the passages of its documents are made again from the kept documents.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from lore.protocols import Splitter
 from lore.types import Chunk, Document
 
 __all__ = [
-    "LARGE_PASSAGE",
+    "SUMMARY_PASSAGE_CHARACTERS",
     "Splitters",
     "SummarySplitter",
     "SummaryStrategy",
-    "mark_of",
-    "only_basic",
+    "basic_splitter_only",
     "parse_strategy",
     "strategy_of",
+    "with_strategy",
 ]
 
 SummaryStrategy: TypeAlias = Literal["summary", "summary_parent"]
 SUMMARY_STRATEGIES: tuple[SummaryStrategy, ...] = ("summary", "summary_parent")
 
 Splitters: TypeAlias = Callable[[str], Splitter]
-"""The strategy's name in a mark → what makes such passages; "" is the splitter of the version."""
+"""Name of a strategy in a fingerprint → its splitter; "" is the version's own."""
 
 NUMBER = 1
-"""Raised whenever these strategies cut or summarize differently: the next sync then makes their passages anew."""
-LARGE_PASSAGE = 4_000
-"""Characters of a passage that is found by its summary."""
+"""Raise it whenever these strategies split or summarize differently: the next sync then makes their passages again."""
+SUMMARY_PASSAGE_CHARACTERS = 4_000
+"""Largest passage that is found by its summary."""
 
 
 class SummarySplitter:
-    """Cuts a document into large passages, and gives each a summary, by which it is found."""
+    """Splits a document into large passages, each with a summary, by which it is found."""
 
     def __init__(
-        self, strategy: SummaryStrategy, summarizer: Summarizer, *, max_characters: int = LARGE_PASSAGE
+        self, strategy: SummaryStrategy, summarizer: Summarizer, *, max_characters: int = SUMMARY_PASSAGE_CHARACTERS
     ) -> None:
         self.name = f"{strategy}-{NUMBER}:{max_characters}:{summarizer.name}"
         self._strategy: SummaryStrategy = strategy
@@ -57,7 +57,7 @@ class SummarySplitter:
         self._splitter = MarkdownSplitter(max_characters)
 
     def split(self, document: Document) -> list[Chunk]:
-        """The passages in order, as `MarkdownSplitter` cuts them, with their summaries. Raises ModelError."""
+        """Return the passages of `MarkdownSplitter` in order, with their summaries. Raises ModelError."""
         chunks = self._splitter.split(document)
         summaries = self._summarizer.summarize(chunks) if chunks else []
         return [
@@ -66,45 +66,45 @@ class SummarySplitter:
         ]
 
 
-def mark_of(fingerprint: str, strategy: str) -> str:
-    """The mark of a document in this state (a fingerprint, or a mark that is made over) with passages made so."""
+def with_strategy(fingerprint: str, strategy: str) -> str:
+    """Return the fingerprint of the same document with passages made by this strategy."""
     base = fingerprint.partition("+")[0]
     return f"{base}+{strategy}" if strategy else base
 
 
-def strategy_of(mark: str) -> str:
-    """The name of what made the passages of a document with this mark; "" for the splitter of the version."""
-    return mark.partition("+")[2]
+def strategy_of(fingerprint: str) -> str:
+    """Return the name of the strategy that made the passages of a document, "" for the version's own splitter."""
+    return fingerprint.partition("+")[2]
 
 
 @dataclass(frozen=True, slots=True)
-class NamedStrategy:
-    """What a strategy's name in a mark says."""
+class ParsedStrategy:
+    """The parts of a strategy's name in a fingerprint."""
 
     strategy: SummaryStrategy
     max_characters: int
     summarizer: str
 
 
-def parse_strategy(name: str) -> NamedStrategy:
-    """What makes the same passages again. Raises ConfigurationError for a name that this Lore does not give."""
+def parse_strategy(name: str) -> ParsedStrategy:
+    """Return the parts of a strategy's name. Raises ConfigurationError for a name of another version of Lore."""
     kind, _, rest = name.partition(":")
     characters, _, summarizer = rest.partition(":")
     for strategy in SUMMARY_STRATEGIES:
         if kind == f"{strategy}-{NUMBER}" and characters.isdecimal() and summarizer:
-            return NamedStrategy(strategy, int(characters), summarizer)
+            return ParsedStrategy(strategy, int(characters), summarizer)
     raise ConfigurationError(
-        f"Passages were made by {name[:200]!r}, which this Lore does not make.",
-        remedy="Run `lore sync` of their source: it makes them anew.",
+        f"Passages were made by {name[:200]!r}, which this version of Lore doesn't support.",
+        remedy="Run `lore sync` for their source to make them again.",
     )
 
 
-def only_basic(splitter: Splitter) -> Splitters:
-    """For an index in which no source declares a strategy; another name raises ConfigurationError."""
+def basic_splitter_only(splitter: Splitter) -> Splitters:
+    """Return splitters for an index without other strategies: a name raises ConfigurationError."""
 
     def choose(name: str) -> Splitter:
         if name:
-            raise ConfigurationError(f"Nothing makes passages by {name[:200]!r} here.")
+            raise ConfigurationError(f"The strategy {name[:200]!r} is unavailable here.")
         return splitter
 
     return choose

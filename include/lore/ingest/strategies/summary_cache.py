@@ -1,4 +1,4 @@
-"""Summaries that were paid for once: a file in which each is found again by what it was made of."""
+"""A cache of summaries in a file, so that each is paid for once; its key is a hash of the model's input."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ CREATE TABLE IF NOT EXISTS summaries
 
 
 def summary_key(model: str, prompt: str, request: str) -> str:
-    """What a summary is found by: sha256 of the model's name, the prompt and all that the model is given."""
+    """Return the key of a summary: sha256 of the model's name, the prompt and the request."""
     parts = (f"{len(part)}:{part}" for part in (model, prompt, request))
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class SummaryCache:
-    """Summaries in one file of a folder, for all threads and processes. It is made on first use.
+    """Summaries in one file of a folder, for all threads and processes; the file is made on first use.
 
-    Each summary is a write of its own, so that a kill loses none that was finished. Raises StoreError where the file
-    cannot be read or written.
+    Each summary is a write of its own, so that a kill loses no finished one. Raises StoreError if the file can't be
+    read or written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -41,19 +41,19 @@ class SummaryCache:
         self._connection: sqlite3.Connection | None = None
 
     def get(self, key: str) -> str | None:
-        """The summary of that key, None where it was not made yet."""
-        with self._opened() as connection:
+        """Return the summary with that key, None if it wasn't made yet."""
+        with self._connected() as connection:
             row = connection.execute("SELECT summary FROM summaries WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else None
 
     def put(self, key: str, summary: str, model: str) -> None:
-        """Keep a summary. Of two that were made of the same at once, the later one stays."""
+        """Keep a summary; it replaces one with the same key."""
         row = (key, model, summary, datetime.now(UTC).isoformat(timespec="seconds"))
-        with self._opened() as connection:
+        with self._connected() as connection:
             connection.execute("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?, ?)", row)
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
             with self._lock:
                 if self._connection is None:
@@ -61,8 +61,8 @@ class SummaryCache:
                 yield self._connection
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
-                f"The summaries in {self._path} cannot be read or written: {error}.",
-                remedy="Set LORE_CACHE_DIR to a folder that can be written, or delete the file: it is made anew.",
+                f"Couldn't read or write the summaries in {self._path}: {error}.",
+                remedy="Set LORE_CACHE_DIR to a writable folder, or delete the file: it is made again.",
             ) from None
 
     def _open(self) -> sqlite3.Connection:

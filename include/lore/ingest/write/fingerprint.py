@@ -1,4 +1,4 @@
-"""Telling whether a document is the one that is already indexed, before any work is done on it."""
+"""Fingerprints of documents: an unchanged document is skipped before any work is done on it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from hashlib import sha256
 from lore.convert import CONVERTER_VERSION
 from lore.types import Document
 
-__all__ = ["CONVERTER", "fingerprint", "recipe_of"]
+__all__ = ["CONVERTER", "document_recipe", "fingerprint"]
 
 CONVERTER = f"converter-{CONVERTER_VERSION}"
-"""Names how kept documents are made: by another converter they are made anew."""
+"""Name of the converter: documents made by another one are made again."""
 
 
-def recipe_of(redaction: str) -> str:
-    """The converter together with the name of what was redacted: documents that either makes differently differ."""
+def document_recipe(redaction: str) -> str:
+    """Return the names of converter and redaction: documents made by another recipe are made again."""
     return f"{CONVERTER}+{redaction}" if redaction else CONVERTER
 
 
 def fingerprint(document: Document, recipe: str = CONVERTER) -> str:
-    """sha256 over all that the kept document is made of, and over the recipe that it is made by.
+    """Return the sha256 over everything that the kept document is made of, and over the recipe.
 
-    It covers the document as the source has it, so that an unchanged one is skipped before conversion. `updated_at`
-    is left out: a fresh checkout changes every file's date and no file's content. So are splitter and embedder: a
-    version of the index has one of each, and marks which state of a document its passages were made of.
+    It covers the document as the source has it, so that an unchanged one is skipped before conversion. It leaves out
+    `updated_at`: a fresh checkout changes every file's date and no file's content. It leaves out splitter and embedder:
+    each version of the index has its own, and records which state of a document its passages are made of.
     """
     values = (
         document.id,

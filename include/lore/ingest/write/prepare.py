@@ -1,4 +1,4 @@
-"""One document made ready to be stored: converted, redacted and split, or a failure that says why not."""
+"""Documents prepared to be stored: converted, redacted and split, or a failure with its reason."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from dataclasses import dataclass
 from datetime import UTC
 
 from lore.errors import ConfigurationError, ConversionError, LoreError, ModelError, StoreError
-from lore.ingest.report import readable
+from lore.ingest.report import escape_surrogates
 from lore.protocols import Splitter
 from lore.redact.redactor import Redactor
 from lore.types import Chunk, Document, Failure
 
-__all__ = ["Prepared", "Preparer"]
+__all__ = ["DocumentPreparer", "PreparedDocument"]
 
 MODEL_FAILURES = 5
-"""So many documents in a row for which the model that writes summaries failed mean that it is down."""
+"""Documents in a row whose summaries failed; the model then counts as down."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedDocument:
     """A converted document and its passages."""
 
     document: Document
     chunks: Sequence[Chunk]
 
 
-class Preparer:
-    """Makes documents ready, one after another.
+class DocumentPreparer:
+    """Prepares documents, one after another.
 
-    Whatever goes wrong with one document is that document's failure alone. What concerns all of them is raised: no
-    model for summaries (ConfigurationError), one that is down (ModelError), summaries that cannot be kept (StoreError).
+    An error of one document is that document's failure alone. Errors that concern all of them are raised: no model for
+    summaries (ConfigurationError), a model that is down (ModelError), and a failing cache of summaries (StoreError).
     """
 
     def __init__(self, convert: Callable[[Document], Document], redactor: Redactor, splitter: Splitter) -> None:
@@ -40,13 +40,13 @@ class Preparer:
         self._splitter = splitter
         self._failed_in_a_row = 0
 
-    def prepare(self, document: Document) -> Prepared | Failure:
-        """A document as its source has it, ready to be stored."""
+    def prepare(self, document: Document) -> PreparedDocument | Failure:
+        """Convert, redact and split a document as its source has it."""
         converted = self.convert(document)
         return converted if isinstance(converted, Failure) else self.split(converted)
 
     def convert(self, document: Document) -> Document | Failure:
-        """A document as its source has it, converted and redacted."""
+        """Convert and redact a document as its source has it."""
         try:
             converted = self._redactor.document(self._convert(document))
             _check_storable(converted)
@@ -56,8 +56,8 @@ class Preparer:
             return self._failure(document, _unexpected(error))
         return converted
 
-    def split(self, document: Document) -> Prepared | Failure:
-        """A converted document with its passages."""
+    def split(self, document: Document) -> PreparedDocument | Failure:
+        """Split a converted document into passages."""
         try:
             chunks = self._splitter.split(document)
         except (ConfigurationError, StoreError):
@@ -66,16 +66,16 @@ class Preparer:
             self._failed_in_a_row += 1
             if self._failed_in_a_row >= MODEL_FAILURES:
                 raise
-            return self._failure(document, f"It could not be summarized: {error}")
+            return self._failure(document, f"Couldn't summarize it: {error}")
         except LoreError as error:
             return self._failure(document, str(error))
         except Exception as error:
             return self._failure(document, _unexpected(error))
         self._failed_in_a_row = 0
-        return Prepared(document, chunks)
+        return PreparedDocument(document, chunks)
 
     def _failure(self, document: Document, reason: str) -> Failure:
-        return Failure(readable(document.id), self._redactor.text(reason))
+        return Failure(escape_surrogates(document.id), self._redactor.text(reason))
 
 
 def _unexpected(error: Exception) -> str:
@@ -83,11 +83,11 @@ def _unexpected(error: Exception) -> str:
 
 
 def _check_storable(document: Document) -> None:
-    """Raise ConversionError for what no store can hold, so that the document fails alone and not its whole group."""
+    """Raise ConversionError for values that no store can hold, so that the document fails alone and not its group."""
     try:
         document.id.encode()
         json.dumps(dict(document.metadata))
         if document.updated_at and document.updated_at.tzinfo:
             document.updated_at.astimezone(UTC)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ConversionError(f"It cannot be stored: {error}.", remedy="Look at its id, metadata and date.") from None
+        raise ConversionError(f"Can't store it: {error}.", remedy="Check its id, metadata and date.") from None
