@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-__all__ = ["CodeBlock", "code_blocks", "inline_tokens", "parser", "write_code_span"]
+__all__ = ["CODE_SPAN", "CodeBlock", "code_blocks", "inline_tokens", "parser", "write_code_span"]
 
+CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.*?)(?<!`)\1(?!`)")
+"""A code span of one line, with its ticks and its code, for replacing spans in place; tokens have no positions."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 

@@ -110,7 +110,7 @@ LINKS = [
     ("See (https://ok.example.org/x_(y)).", "See (https://ok.example.org/x_(y)).", ()),
     ("[x](https://ok.example.org/x_(y))", "[x](https://ok.example.org/x_%28y%29)", ()),
     ("https://ok.example.org/z", "https://ok.example.org/z", ()),
-    ("[l](https://ok.example.org/list?a=1&amp;b=2)", "[l](https://ok.example.org/list?a=1&amp;b=2)", ()),
+    ("[l](https://ok.example.org/list?a=1&amp;b=2)", "[l](https://ok.example.org/list?a=1&b=2)", ()),
     ("Mail help@ok.example.org.", "Mail help@ok.example.org.", ()),
     ("见https://docs.example.com/guide。好", "见https://docs.example.com/guide 。好", ()),
     ("Run `curl https://api.example.com/v1`.", "Run `curl https://api.example.com/v1`.", ()),
@@ -134,7 +134,10 @@ LINKS = [
     (f"[{KNOWN}](https://evil.com)", KNOWN, ("https://evil.com",)),
     ("[x](javascript:alert(1))", "x", ("javascript:alert(1)",)),
     ("[x](JaVaScRiPt:alert(1))", "x", ("JaVaScRiPt:alert(1)",)),
-    ("[x](&#106;avascript:alert(1))", "x", ("&#106;avascript:alert(1)",)),
+    ("[x](&#106;avascript:alert(1))", "x", ("javascript:alert(1)",)),
+    ("![x][y] and ![x][]", "x and x", ()),
+    ("![1](https://evil.com/p.png) shows it", "[1] shows it", ("https://evil.com/p.png",)),
+    (f"Yes!![logo]({KNOWN})", f"Yes[logo]({KNOWN})", ()),
     ("[x](java\u200bscript:alert(1))", "x", ("javascript:alert(1)",)),
     ("[a trap](javascript:steal())", "a trap", ("javascript:steal()",)),
     ("[x](data:text/html;base64,PHNjcmlwdD4=)", "x", ("data:text/html;base64,PHNjcmlwdD4=",)),
@@ -280,9 +283,11 @@ def test_no_text_of_a_model_or_a_page_costs_more_than_its_length(unit: str) -> N
 
 
 def test_deep_nesting_is_given_up_not_followed() -> None:
-    text, _ = check("[" * 200 + "https://evil.com/a" + "](x)" * 200)
-    assert text == "(link removed)"
-    assert check("[[[a](x)](y)](z)") == ("a", Check(dropped_links=("x", "y", "z")))
+    text, result = check("[" * 200 + "https://evil.com/a" + "](x)" * 200)
+    assert "evil.com" not in text
+    assert result.dropped_links == ("https://evil.com/a", "x")
+    assert check("[[[a](x)](y)](z)") == ("[[a]\\(y)]\\(z)", Check(dropped_links=("x",)))
+    assert check("[![[b](u)](v)](w)") == ("b", Check(dropped_links=("u", "v", "w")))
 
 
 WORDS = (

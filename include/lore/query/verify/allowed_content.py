@@ -14,7 +14,6 @@ from lore.types import Hit
 
 __all__ = ["AllowedContent"]
 
-_CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
 _MENTION = re.compile(r"(?<![\w@/])@(?=([A-Za-z][\w.-]*\w))")
 _GROUPS = frozenset(("channel", "here", "everyone", "all", "group", "team"))
 
@@ -33,16 +32,12 @@ class AllowedContent:
         trusted = [not contains_injection(text) for text in texts]
         return cls(AllowedLinks(compress(passages, trusted)), AllowedCode([question, *compress(texts, trusted)]))
 
-    def clean_prose(self, line: str) -> str:
-        """Return the line without mentions of people that no source mentions, and without risky commands of no source.
+    def clean_prose(self, prose: str) -> str:
+        """Return prose without mentions of people that no source mentions, and without risky commands of no source.
 
-        Mentions of groups (`@channel`) are always taken off. Code spans stay unchanged.
+        Mentions of groups (`@channel`) never stay.
         """
-        pieces = _CODE_SPAN.split(line)
-        prose = range(0, len(pieces), 3)  # the other pieces are code spans and their ticks
-        for place in prose:
-            pieces[place] = self.code.remove_risky_commands(_MENTION.sub(self._mention, pieces[place]))
-        return "".join(piece for place, piece in enumerate(pieces) if place % 3 != 2)
+        return self.code.remove_risky_commands(_MENTION.sub(self._mention, prose))
 
     def _mention(self, match: re.Match[str]) -> str:
         return "@" if match[1].lower() not in _GROUPS and self.code.has(f"@{match[1]}") else ""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lore.markdown import CODE_SPAN
 from lore.query.content_words import content_words
 from lore.query.verify.citation_syntax import CHECKED
 from lore.query.verify.commands import AllowedCode
@@ -23,7 +24,6 @@ MIN_QUOTED_WORDS = 4
 """Shorter quotations are names, labels and mentioned words."""
 MAX_REPORTED_CHARACTERS = 200
 
-_CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.*?)(?<!`)\1(?!`)")
 _CONTAINERS = re.compile(r"^\s*(?:>\s*|[-*+]\s+|\d{1,9}[.)]\s+)*")
 _QUOTATION = re.compile(r"“([^“”]+)[”“]|„([^„“”]+)[“”]|«([^«»]+)»|(?<![\w\"])\"([^\"]+)\"(?!\w)")
 _WIDE_WORDS = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{4}")
@@ -54,7 +54,7 @@ class ClaimChecker:
 
     def check(self, sentence: str) -> str:
         """Return a cleaned sentence or line, with a mark if it needs one."""
-        found = map(int, CHECKED.findall(_CODE_SPAN.sub("", sentence)))
+        found = map(int, CHECKED.findall(CODE_SPAN.sub("", sentence)))
         numbers = [number for number in found if 1 <= number <= len(self._texts)]
         marked = self._mark_code(sentence)
         bare = " ".join(CHECKED.sub("", _CONTAINERS.sub("", sentence)).split())
@@ -82,11 +82,11 @@ class ClaimChecker:
             self.findings.unsupported.append(span[0][:MAX_REPORTED_CHARACTERS])
             return f"{span[0]} {MARK}"
 
-        return _CODE_SPAN.sub(mark, sentence)
+        return CODE_SPAN.sub(mark, sentence)
 
     def _misquoted(self, sentence: str, bare: str, numbers: Sequence[int]) -> Iterable[str]:
         cited = [self._texts[number - 1] for number in numbers] or self._texts
-        prose = _CODE_SPAN.sub(" ", bare)
+        prose = CODE_SPAN.sub(" ", bare)
         quotations = [next(filter(None, match.groups())) for match in _QUOTATION.finditer(prose)]
         if sentence.lstrip().startswith(">"):
             quotations = [bare]

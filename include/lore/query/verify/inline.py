@@ -1,335 +1,162 @@
-"""One line of an answer, made safe: checked citations, checked links, no raw HTML.
+"""One line of an answer, made safe: the parser's tokens, written again in a form that all renderers read alike.
 
-The line is brought into a form that every Markdown renderer reads as this module does: a construct that is not
-recognised here is escaped, so that it cannot become a link, a code span or a tag there, nor in one with the next line.
+Text that could become a link, a code span or a tag is escaped, so that no other renderer and no next line makes it one.
 """
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
-from lore.query.verify.allowed_content import AllowedContent
-from lore.query.verify.citation_syntax import CITATION, NUMBERS, expand, indexed_name, is_interval
+from lore.markdown import inline_tokens, write_code_span
 from lore.query.verify.commands import REMOVED_COMMAND
-from lore.query.verify.links import LINK, SCHEME_ALONE, trim
-from lore.query.verify.markup import (
-    ATTRIBUTE_LINK,
-    CONTAINERS,
-    DEFINITION,
-    DESTINATION,
-    HTML_NAMES,
-    REFERENCE,
-    bracket_pairs,
-    looks_like_link,
-)
+from lore.query.verify.links import looks_like_link
+from lore.query.verify.prose import CONTAINERS, REMOVED_LINK, LineRules, ProseCleaner, is_number
 
-__all__ = ["REMOVED_FROM_CODE", "REMOVED_FROM_TEXT", "Findings", "clean_line"]
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
-REMOVED_FROM_TEXT = "(link removed)"
+__all__ = ["REMOVED_FROM_CODE", "clean_line"]
+
 REMOVED_FROM_CODE = "<link removed>"
-_MAX_ROUNDS = 8
-_MAX_DEPTH = 10
+MAX_ROUNDS = 8
 
-_TOKEN = re.compile(
-    rf"""
-    (?P<citation> {CITATION} )
-  | (?P<escape> \\[!-/:-@\[-`{{-~] )
-  | (?P<ticks> `+ )
-  | (?P<autolink> <(?:[a-z][a-z0-9+.\-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)> )
-  | (?P<tag> </?[a-z][a-z0-9]*(?:[\s/][^<>]*)?> )
-  | (?P<reference> &(?:\#\d{{1,7}}|\#x[0-9a-f]{{1,6}}|[a-z]{{2,31}}); )
-  | (?P<bracket> !?\[ )
-  | (?P<close> \] )
-  | (?P<link> {LINK.pattern} )
-    """,
-    re.IGNORECASE | re.VERBOSE,
+_HTML_NAME_LIST = """
+a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption center cite code col
+colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2
+h3 h4 h5 h6 head header hr html i iframe img input ins kbd label legend li link main map mark marquee math menu meta
+nav noscript object ol option p param picture pre q s samp script section select small source span strike strong style
+sub summary sup svg table tbody td template textarea tfoot th thead title tr track tt u ul var video
+"""
+_HTML_NAMES = frozenset(_HTML_NAME_LIST.split())
+_HTML_NAME = re.compile(r"</?([a-z][a-z0-9]*)", re.IGNORECASE)
+_ATTRIBUTE_LINK = re.compile(
+    r"(?:href|src|action|srcset|data|poster|formaction)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE
+)
+_DEFINITION = re.compile(
+    rf"(?P<containers>{CONTAINERS})\[(?P<label>[^\[\]]+)\]:\s*<?(?P<destination>[^\s<>]+)>?\s*(?:[\"'(].*)?$"
 )
 
 
-@dataclass
-class Findings:
-    """What was found while an answer was cleaned: citations that stay; numbers, links and commands taken out."""
+def clean_line(line: str, rules: LineRules, *, at_start: bool) -> str:
+    """Return the line, or a piece of it, as it may leave.
 
-    cited: set[int] = field(default_factory=set)
-    dropped_citations: list[str] = field(default_factory=list)
-    dropped_links: list[str] = field(default_factory=list)
-    dropped_commands: list[str] = field(default_factory=list)
-
-
-def clean_line(
-    line: str, allowed: AllowedContent, passages: int, findings: Findings, *, at_start: bool, quoting: bool = False
-) -> str:
-    """The line, or piece of one, as it may leave. `passages` is how many numbers there are to cite.
-
-    Cleaning is repeated until nothing changes, because taking something out can join its neighbours to something new.
-    With `quoting` the line is a source's own: its bracketed numbers are text and are escaped.
+    Cleaning repeats until nothing changes, because a removal may join its neighbours to something new.
     """
-    for _ in range(_MAX_ROUNDS):
-        scan = _Scan(line, allowed, passages, findings, at_start, quoting, 0)
-        cleaned = allowed.clean_prose(scan.run())
+    for _ in range(MAX_ROUNDS):
+        writer = _LineWriter(rules, at_start=at_start)
+        cleaned = writer.write_line(line)
         if cleaned == line:
-            findings.cited |= scan.cited
+            rules.findings.cited |= writer.cited
             return cleaned
         line = cleaned
-    return REMOVED_FROM_TEXT
+    return REMOVED_LINK
 
 
-class _Scan:
-    """One pass over one line, left to right."""
+class _LineWriter:
+    """Writes one line again. Prose collects until code or a link follows, which are final."""
 
-    def __init__(
-        self,
-        line: str,
-        allowed: AllowedContent,
-        passages: int,
-        findings: Findings,
-        at_start: bool,
-        quoting: bool,
-        level: int,
-    ) -> None:
-        self.line = line
-        self.allowed = allowed
-        self.passages = passages
-        self.findings = findings
-        self.at_start = at_start
-        self.quoting = quoting
-        self.level = level
+    def __init__(self, rules: LineRules, *, at_start: bool) -> None:
+        self._rules = rules
+        self._at_start = at_start
         self.cited: set[int] = set()
-        self._pairs = bracket_pairs(line)
-        self.position = 0
-        self.depth = 0
-        self._text = ""  # prose since the last code span; what may not be touched any more is in _parts
-        self._parts: list[str] = []
+        self._prose = ""
+        self._written = ""
 
-    def run(self) -> str:
-        handlers: dict[str, Callable[[re.Match[str]], None]] = {
-            "citation": self._citation,
-            "escape": lambda match: self._write(match[0]),
-            "ticks": self._ticks,
-            "autolink": self._autolink,
-            "tag": self._tag,
-            "reference": self._reference,
-            "bracket": self._bracket,
-            "close": self._close,
-            "link": self._link,
-        }
-        while match := _TOKEN.search(self.line, self.position):
-            self._write(self.line[self.position : match.start()])
-            self.position = match.end()
-            handlers[match.lastgroup or ""](match)
-        self._write(self.line[self.position :])
-        self._seal("")
-        return "".join(self._parts)
+    def write_line(self, line: str) -> str:
+        definition = _DEFINITION.match(line) if self._at_start else None
+        if definition and looks_like_link(definition["destination"]) and not is_number(definition["label"]):
+            if not self._may_link(definition["destination"]):
+                return definition["containers"]
+            line = f"{definition['containers']}{definition['label']}: {definition['destination']}"
+        return self.write(inline_tokens(line))
 
-    def _write(self, text: str) -> None:
-        self._text += text
+    def write(self, tokens: Sequence[Token]) -> str:
+        remaining = iter(tokens)
+        for token in remaining:
+            match token.type:
+                case "text":
+                    self._prose += token.content.replace("`", "\\`")
+                case "text_special":
+                    self._prose += _special(token)
+                case "code_inline":
+                    self._code(token)
+                case "html_inline":
+                    self._tag(token.content)
+                case "link_open":
+                    self._link(token, _label(remaining), str(token.attrs["href"]))
+                case "image":
+                    self._link(token, token.children or (), str(token.attrs["src"]))
+                case _:
+                    self._prose += token.markup
+        self._finish_prose("")
+        return self._written
 
-    def _seal(self, code: str) -> None:
-        """End a stretch of prose, whose `<` may not open a tag, with code that stays as it is."""
-        self._parts.append(re.sub(r"<(?=[A-Za-z/!?])", "&lt;", self._text))
-        self._parts.append(code)
-        self._text = ""
+    def _finish_prose(self, sealed: str) -> None:
+        """Clean the prose so far, and write it with the code or link after it."""
+        cleaner = ProseCleaner(self._rules, self._prose, sealed, at_start=self._at_start and not self._written)
+        self._written += cleaner.clean() + sealed
+        self.cited |= cleaner.cited
+        self._prose = ""
 
-    # -------------------------------------------------------------------------------------------------- citations
-
-    def _citation(self, match: re.Match[str]) -> None:
-        token = match[0]
-        if self.quoting:
-            self._write(re.sub(r"\\?([\[\]])", r"\\\1", token))
-            return
-        numbers = expand(token)
-        valid = [number for number in numbers if 1 <= number <= self.passages]
-        if name := indexed_name(self._text, token, self.line[self.position :], dangling=not valid):
-            self._text = self._text.removesuffix(name)
-            self._seal(f"`{name}{token}`")  # the code that it is
-            return
-        if is_interval(token, numbers):
-            self._write(token)
-            return
-        self.findings.dropped_citations.extend(str(number) for number in numbers if number not in valid)
-        self.cited.update(valid)
-        leads = self._only_containers(self._text)
-        self._write("".join(f"[{number}]" for number in valid))
-        self._skip_target(leads)
-        if not valid:
-            self._close_gap()
-
-    def _skip_target(self, leads: bool) -> None:
-        """A citation is linked by whoever shows the answer: leave out a target that the model gave it.
-
-        The citation `leads` when the line starts with it; then a colon after it would define a reference.
-        """
-        if self.line.startswith("(", self.position):
-            destination = DESTINATION.match(self.line, self.position)
-            if destination:
-                self._may_link(destination["angled"] or destination["plain"] or "")
-                self.position = destination.end()
-            else:
-                self._write(" ")
-        elif leads and self.line.startswith(":", self.position):
-            self.position += 1
-
-    def _close_gap(self) -> None:
-        """Close the gap that a removed citation leaves: no space before a full stop, none doubled."""
-        rest = self.line[self.position :]
-        if not rest.strip() or rest[0] in ".,;:!?)":
-            self._text = self._text.rstrip(" ")
-        elif rest[0] == " " and (not self._text or self._text[-1].isspace()):
-            self.position += 1
-
-    # ------------------------------------------------------------------------------------------------------ links
-
-    def _may_link(self, destination: str) -> bool:
-        """Whether a link may lead there; if not it is on record, unless it is a quoted page's own relative link."""
-        if self.allowed.links.may_link(destination):
-            return True
-        if destination and not (self.quoting and not re.match(r"[a-z][a-z0-9+.-]*:|//", destination, re.IGNORECASE)):
-            self.findings.dropped_links.append(destination)
-        return False
-
-    def _bracket(self, match: re.Match[str]) -> None:
-        start = match.end()
-        cited = _TOKEN.match(self.line, start - 1) if match[0] == "![" else None
-        if cited and cited.lastgroup == "citation":
-            self._write("!")  # an exclamation, then a citation
-            self.position = start - 1
-            return
-        end = self._pairs.get(start - 1)
-        if end is None:
-            self._write(match[0])
-            return
-        if self._definition(match):
-            return
-        label = self.line[start:end]
-        if self.line.startswith("(", end + 1):
-            destination = DESTINATION.match(self.line, end + 1)
-            if destination and self._inline_link(label, destination):
-                return
-        reference = REFERENCE.match(self.line, end + 1)
-        if reference and not self._glued() and not re.fullmatch(NUMBERS, reference[1].strip(), re.IGNORECASE):
-            self._write(self._clean(label))
-            self.position = reference.end()
-            return
-        self.depth += 1
-        self._write(match[0])
-
-    def _inline_link(self, label: str, destination: re.Match[str]) -> bool:
-        """Write `[label](destination)`, linked if it may be. False for what only looks like a link: `list[T](x)`."""
-        target = destination["angled"] if destination["angled"] is not None else destination["plain"]
-        if self._glued() and not looks_like_link(target):
-            return False
-        self.position = destination.end()
-        cited = len(self.cited)
-        text = self._clean(label)
-        if self._may_link(target) and text.strip() and len(self.cited) == cited:
-            target = target.replace("(", "%28").replace(")", "%29").replace(" ", "%20")
-            self._write(f"[{text}]({target})")
+    def _code(self, token: Token) -> None:
+        allowed, findings = self._rules.allowed, self._rules.findings
+        code = allowed.links.clean_code(token.content, REMOVED_FROM_CODE, findings.dropped_links)
+        if allowed.code.allows_inline(code) is False:
+            findings.dropped_commands.append(code.strip())
+            self._prose += REMOVED_COMMAND
         else:
-            self._write(text)  # a label that holds a citation gets its link from that
-        return True
+            self._finish_prose(write_code_span(code, token.markup))
 
-    def _definition(self, match: re.Match[str]) -> bool:
-        """A reference definition turns into plain text with its link, or into nothing when no source holds that."""
-        found = DEFINITION.match(self.line, match.start())
-        if match[0] != "[" or not found or not self._only_containers(self._text):
-            return False
-        destination = found["destination"]
-        if not looks_like_link(destination):
-            return False
-        self.position = len(self.line)
-        if self._may_link(destination):
-            self._write(f"{self._clean(found['label'])}: {destination}")
-        return True
-
-    def _autolink(self, match: re.Match[str]) -> None:
-        destination = match[0][1:-1]
-        if self._may_link(destination if ":" in destination else f"mailto:{destination}"):
-            self._write(destination)
-            self._separate()
-        else:
-            self._write(REMOVED_FROM_TEXT)
-
-    def _link(self, match: re.Match[str]) -> None:
-        cited = self.allowed.links.keep(match[0])
-        if cited:
-            self._write(cited)
-            self.position = match.start() + len(cited)
-            self._separate()
+    def _tag(self, tag: str) -> None:
+        """Drop a tag of HTML; a placeholder such as `<name>` is text."""
+        name = _HTML_NAME.match(tag)
+        if not name or name[1].lower() not in _HTML_NAMES:
+            self._prose += f"&lt;{tag[1:]}"
             return
-        link = trim(match[0])
-        self.position = match.start() + len(link)  # what was trimmed may be the start of an escape
-        if SCHEME_ALONE.fullmatch(link):
-            self._write(link)
-            return
-        self.findings.dropped_links.append(link)
-        self._write(REMOVED_FROM_TEXT)
-
-    def _separate(self) -> None:
-        """Keep renderers from taking what follows a bare link for a part of it."""
-        rest = self.line[self.position :]
-        if rest and not rest[0].isspace() and not re.match(r"[.,;:!?*_~\"')\]|]+(?:\s|$)", rest):
-            self._write(" ")
-
-    def _close(self, match: re.Match[str]) -> None:
-        """A bracket that closes no recognised link must not make one with what follows it."""
-        self._write(match[0])
-        following = self.line[self.position : self.position + 1]
-        unmatched = self.depth == 0
-        self.depth = max(0, self.depth - 1)
-        if following == "(" or (following == ":" and (unmatched or self._only_containers(self._text.split("[")[0]))):
-            self._write("\\" + following)
-            self.position += 1
-
-    # ----------------------------------------------------------------------------------------------- code and HTML
-
-    def _ticks(self, match: re.Match[str]) -> None:
-        end = re.compile(rf"(?<!`){match[0]}(?!`)").search(self.line, match.end())
-        if not end:
-            self._write("\\`" * len(match[0]))
-            return
-        code = self.allowed.links.clean_code(
-            self.line[match.end() : end.start()], REMOVED_FROM_CODE, self.findings.dropped_links
-        )
-        self.position = end.end()
-        if self.allowed.code.allows_inline(code) is False:
-            self.findings.dropped_commands.append(code.strip())
-            self._write(REMOVED_COMMAND)
-            return
-        self._seal(f"{match[0]}{code}{match[0]}")
-
-    def _tag(self, match: re.Match[str]) -> None:
-        name = re.match(r"</?([a-z][a-z0-9]*)", match[0], re.IGNORECASE)
-        if not name or name[1].lower() not in HTML_NAMES:
-            self._write("&lt;")  # a placeholder such as <name>: text
-            self.position = match.start() + 1
-            return
-        for link in ATTRIBUTE_LINK.findall(match[0]):
+        for link in _ATTRIBUTE_LINK.findall(tag):
             self._may_link(link)
         if name[1].lower() == "br":
-            self._write(" ")
+            self._prose += " "
 
-    def _reference(self, match: re.Match[str]) -> None:
-        """Spell out what hides a link or a citation behind references; others may be markup and stay."""
-        character = html.unescape(match[0])
-        self._write(character if len(character) == 1 and (character.isalnum() or character in ":/.@[]") else match[0])
+    def _link(self, token: Token, label: Sequence[Token], target: str) -> None:
+        """Write a link or image as a link if an answer may have it, else as its label."""
+        if token.markup == "autolink":
+            self._prose += label[0].content if self._may_link(target) else REMOVED_LINK
+            return
+        inner = _LineWriter(self._rules, at_start=False)
+        text = inner.write(label)
+        self.cited |= inner.cited
+        if is_number(text):
+            self._may_link(target)
+            self._prose += f"[{text}]"  # a citation, which is linked by whoever shows the answer
+        elif re.search(r"\w$", self._prose) and not looks_like_link(target):
+            self._prose += f"[{text}]\\({target})"  # code such as `list[T](x)`
+        elif self._may_link(target) and text.strip() and not inner.cited:
+            target = re.sub(r"&(?=#?\w+;)", "&amp;", target)
+            target = target.replace("(", "%28").replace(")", "%29").replace(" ", "%20")
+            self._finish_prose(f"[{text}]({target})")
+        else:
+            self._prose += text
 
-    # ---------------------------------------------------------------------------------------------------- helpers
+    def _may_link(self, destination: str) -> bool:
+        """Return True for an allowed link; record any other, unless it is a quoted page's own relative link."""
+        if self._rules.allowed.links.may_link(destination):
+            return True
+        is_relative = not re.match(r"[a-z][a-z0-9+.-]*:|//", destination, re.IGNORECASE)
+        if destination and not (self._rules.quoting and is_relative):
+            self._rules.findings.dropped_links.append(destination)
+        return False
 
-    def _clean(self, label: str) -> str:
-        if self.level >= _MAX_DEPTH:
-            return label  # the next round comes to it, or gives the line up
-        scan = _Scan(label, self.allowed, self.passages, self.findings, False, self.quoting, self.level + 1)
-        cleaned = scan.run()
-        self.cited |= scan.cited
-        return cleaned
 
-    def _glued(self) -> bool:
-        """Whether a word ends where this bracket starts, as in `list[T]`."""
-        return bool(re.search(r"\w$", self._text))
+def _label(remaining: Iterator[Token]) -> list[Token]:
+    return list(takewhile(lambda token: token.type != "link_close", remaining))
 
-    def _only_containers(self, text: str) -> bool:
-        """Whether nothing but list markers and quote signs stands before this place in the line."""
-        return self.at_start and not self._parts and CONTAINERS.fullmatch(text) is not None
+
+def _special(token: Token) -> str:
+    """Write an escape as it is, and a reference as its character if it may be part of a link or citation."""
+    character = token.content
+    is_spelled_out = token.info == "entity" and len(character) == 1 and (character.isalnum() or character in ":/.@[]")
+    return character if is_spelled_out else token.markup

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from lore.types import Hit
 
-__all__ = ["CODE_LINK", "LINK", "SCHEME_ALONE", "AllowedLinks", "trim"]
+__all__ = ["CODE_LINK", "LINK", "SCHEME_ALONE", "AllowedLinks", "looks_like_link", "trim"]
 
 _REST = r"[^\s<>`\[\]]"
 _DOMAIN = r"(?<![\w@.\-/])(?:[\w-]+\.)+"
@@ -132,3 +132,8 @@ def _canonical(link: str) -> str:
     if link[:7].lower() == "mailto:":
         link = link.lower()
     return link.removesuffix("/")
+
+
+def looks_like_link(destination: str) -> bool:
+    """Return True for a destination with a scheme, path or fragment."""
+    return bool(LINK.match(destination) or re.match(r"[a-z][a-z0-9+.\-]*:|[/.#]", destination, re.IGNORECASE))

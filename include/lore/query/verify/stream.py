@@ -12,11 +12,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lore.markdown import CODE_SPAN
 from lore.query.verify.allowed_content import AllowedContent
 from lore.query.verify.citation_syntax import CITATION
 from lore.query.verify.claims import ClaimChecker, ClaimFindings, unknown_names_note
 from lore.query.verify.commands import REMOVED_COMMAND, defined_names, is_shell
-from lore.query.verify.inline import REMOVED_FROM_CODE, Findings, clean_line
+from lore.query.verify.inline import REMOVED_FROM_CODE, clean_line
+from lore.query.verify.prose import Findings, LineRules
 from lore.query.verify.support import SupportChecker
 from lore.types import Check, Hit
 from lore.visible_text import UNSEEN
@@ -34,7 +36,6 @@ and waiting for the end of a list would hold its items back."""
 _LANGUAGE = re.compile(r"[\w+#.\-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？])")
 _VERDICT = re.compile(r"\s*[*_\"'(\[]*NOT_FOUND[*_\"')\].]*\s*", re.IGNORECASE)
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 MIN_PIECE_CHARACTERS = 20
 MAX_PIECE_CHARACTERS = 2_000
 NAMES_LISTED = 5
@@ -75,10 +76,9 @@ class AnswerCheck:
         quoting: bool = False,
         allowed: AllowedContent | None = None,
     ) -> None:
-        self._quoting = quoting
-        self._count = len(passages)
         self._allowed = allowed or AllowedContent.of(passages, question)
         self._findings = Findings()
+        self._rules = LineRules(self._allowed, len(passages), self._findings, quoting)
         texts = [hit.chunk.passage for hit in passages]
         self._claims = ClaimChecker(support, texts, question, self._allowed.code) if support else None
         self.gave_up = False
@@ -172,10 +172,10 @@ class AnswerCheck:
         opening = _OPENING.match(line) if at_start else None
         if opening and not ("`" in opening["fence"] and "`" in opening["info"]):
             return self._open(opening) + newline
-        if not self._quoting and _VERDICT.fullmatch(line):
+        if not self._rules.quoting and _VERDICT.fullmatch(line):
             self.gave_up = True
             return ""
-        cleaned = clean_line(line, self._allowed, self._count, self._findings, at_start=at_start, quoting=self._quoting)
+        cleaned = clean_line(line, self._rules, at_start=at_start)
         if self._claims and cleaned.strip():
             cleaned = self._claims.check(cleaned)
         return cleaned + newline
@@ -225,7 +225,7 @@ def clean_quote(text: str, passages: Sequence[Hit], allowed: AllowedContent | No
 
 def _nothing_open(text: str) -> bool:
     """Return True if no code span, bracket or tag is open at the end of the text."""
-    text = _CODE_SPAN.sub("", text)
+    text = CODE_SPAN.sub("", text)
     return (
         "`" not in text
         and text.count("[") == text.count("]")
