@@ -173,7 +173,7 @@ def nothing_slowly(event: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("key", ["sk-secret-\u00c9", "sk-secret\nx", "sk-secret\x00"])
 def test_a_key_that_cannot_be_sent_is_not_in_the_error(key: str) -> None:
-    with OpenAIServer(["Yes."]) as server, pytest.raises(ModelError, match="Check LORE_OPENAI_API_KEY") as raised:
+    with OpenAIServer(["Yes."]) as server, pytest.raises(ModelError, match="Check OPENAI_API_KEY") as raised:
         list(make(server, api_key=key).stream(MESSAGES))
     assert "secret" not in str(raised.value) + repr(raised.value)
 

@@ -120,7 +120,7 @@ def test_a_failure_that_passes_is_tried_again(server: CohereServer, hits: list[H
 
 
 def test_without_a_key_only_a_server_of_ones_own(server: CohereServer, hits: list[Hit]) -> None:
-    with pytest.raises(ConfigurationError, match="LORE_COHERE_API_KEY"):
+    with pytest.raises(ConfigurationError, match=r"Set COHERE_API_KEY \(or LORE_COHERE_API_KEY\)"):
         make(server, api_key=None, base_url=None)
     assert len(make(server, api_key=None).rerank("x", hits, 1)) == 1
 

@@ -179,7 +179,7 @@ def test_answers_that_are_not_the_vectors_asked_for_are_refused(
 
 
 def test_without_a_key_only_a_server_of_ones_own(server: OpenAIServer) -> None:
-    with pytest.raises(ConfigurationError, match="LORE_OPENAI_API_KEY"):
+    with pytest.raises(ConfigurationError, match=r"Set OPENAI_API_KEY \(or LORE_OPENAI_API_KEY\)"):
         make(server, api_key=None, base_url=None)
     assert make(server, api_key=None).embed_query("x").shape == (8,)
 

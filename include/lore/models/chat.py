@@ -70,7 +70,7 @@ class LangChainChatModel:
         if self._provider_name == "openai" and not api_key and not base_url:
             raise ConfigurationError(
                 f"The chat model {model} needs a key.",
-                remedy="Set LORE_OPENAI_API_KEY, or LORE_OPENAI_BASE_URL to a server of your own.",
+                remedy="Set OPENAI_API_KEY (or LORE_OPENAI_API_KEY), or LORE_OPENAI_BASE_URL to a server of your own.",
             )
         self.name = model
         self._provider = provider_of(self._provider_name)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["CohereReranker"]
 
 DEFAULT_BASE_URL = "https://api.cohere.com"
+KEY = "COHERE_API_KEY (or LORE_COHERE_API_KEY)"
 KEYLESS = "none"
 MAX_TOKENS_PER_DOCUMENT = 1024
 MAX_CHARACTERS = 8 * MAX_TOKENS_PER_DOCUMENT
@@ -58,7 +59,7 @@ class CohereReranker:
         if not api_key and not base_url:
             raise ConfigurationError(
                 f"The reranker cohere:{model} needs a key.",
-                remedy='Set LORE_COHERE_API_KEY, or LORE_RERANKER to "local".',
+                remedy=f'Set {KEY}, or LORE_RERANKER to "local".',
             )
         self.name = f"cohere:{model}"
         self._model = model
@@ -104,7 +105,7 @@ class CohereReranker:
 
     def _failure(self, error: Exception) -> ModelError:
         # The SDK raises ApiError, httpx's errors, and whatever malformed JSON leads to.
-        return model_error(error, model=self.name, setting="LORE_COHERE", secret=self._api_key)
+        return model_error(error, model=self.name, setting="LORE_COHERE", key=KEY, secret=self._api_key)
 
     def _scores(self, results: Sequence[Any], count: int, wanted: int) -> dict[int, float]:
         """Index → score. Raises ModelError for an invalid ranking, because the SDK does not validate replies."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIEmbedder"]
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+KEY = "OPENAI_API_KEY (or LORE_OPENAI_API_KEY)"
 KEYLESS = "none"
 """Sent to a server that needs no key: the SDK must send one."""
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
@@ -64,7 +65,7 @@ class OpenAIEmbedder:
         if not api_key and not base_url:
             raise ConfigurationError(
                 f"The embedder openai:{model} needs a key.",
-                remedy="Set LORE_OPENAI_API_KEY, or LORE_OPENAI_BASE_URL to a server of your own.",
+                remedy=f"Set {KEY}, or LORE_OPENAI_BASE_URL to a server of your own.",
             )
         if dimensions is not None and model in FIXED:
             raise ConfigurationError(
@@ -145,7 +146,7 @@ class OpenAIEmbedder:
             self._on_usage(Usage(self.name, "", tokens, None, cost))
 
     def _failure(self, error: Exception) -> ModelError:
-        return model_error(error, model=self.name, setting="LORE_OPENAI", secret=self._api_key)
+        return model_error(error, model=self.name, setting="LORE_OPENAI", key=KEY, secret=self._api_key)
 
     def _client(self) -> AsyncOpenAI:
         with self._lock:

@@ -94,7 +94,7 @@ PROVIDERS = {
         "langchain-openai",
         _openai,
         extra="openai",
-        key="LORE_OPENAI_API_KEY (or LORE_CHAT_API_KEY, which goes first)",
+        key="OPENAI_API_KEY (or LORE_OPENAI_API_KEY, or LORE_CHAT_API_KEY, which goes first)",
         setting="LORE_OPENAI",
         reports_stream_usage=True,
     ),
