@@ -1,4 +1,4 @@
-"""Lore: answers from a team's own documents, with proof. This is the façade: `ask("How do I rotate a key?").text`."""
+"""Public API of Lore: `ask("How do I rotate a key?").text` answers from a team's own documents, with proof."""
 
 from __future__ import annotations
 
@@ -29,12 +29,17 @@ __all__ = [
 
 
 def open_pipeline(settings: Settings | None = None) -> Pipeline:
-    """The query pipeline, from the given settings or the environment's. Keep it: it holds the model and the index."""
+    """Open the query pipeline with the given settings, or the environment's, and keep it: it holds the model.
+
+    Raises ConfigurationError if nothing was synced yet; no file is created.
+    """
     from lore.settings import load_settings
     from lore.wiring.query import make_pipeline
     from lore.wiring.records import make_recorder
+    from lore.wiring.stores import require_index
 
     settings = settings or load_settings()
+    require_index(settings)
     return make_pipeline(settings, recorder=make_recorder(settings))
 
 
@@ -44,7 +49,7 @@ def ask(question: Question | str) -> Answer:
 
 
 def make_search_tool(pipeline: Pipeline, *, audiences: Sequence[str] = (PUBLIC,)) -> StructuredTool:
-    """The search of a pipeline as the LangChain tool `search_knowledge_base`, for agents of your own."""
+    """Return a pipeline's search as the LangChain tool `search_knowledge_base`, for agents of your own."""
     from lore.query.tool import make_search_tool as make
 
     return make(pipeline, audiences=audiences)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from lore.cli.common import require_index
 from lore.cli.output import message, print_json, progress
 
 __all__ = ["register"]
@@ -33,6 +32,7 @@ def export_index(
     """Write the documents of the index into a file from which another installation can start."""
     from lore.settings import load_settings
     from lore.wiring.ingest import make_baseline
+    from lore.wiring.stores import require_index
 
     settings = load_settings()
     require_index(settings)

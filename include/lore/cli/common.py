@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lore.errors import ConfigurationError
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from lore.settings import Settings
     from lore.types import Answer, Citation, Filters, Hit
 
-__all__ = ["answer_json", "check_sources", "hit_json", "index_exists", "open_index", "require_index"]
+__all__ = ["answer_json", "check_sources", "hit_json", "open_index"]
 
 
 def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> None:
@@ -31,25 +30,12 @@ def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> 
         raise ConfigurationError(f"No source {source_id!r} {where}.", remedy=remedy)
 
 
-def index_exists(settings: Settings) -> bool:
-    """Return True if there is an index to read. Opening one would create it, which a reading command must not do."""
-    if settings.index.store == "weaviate":  # opening it creates nothing
-        return True
-    return "://" in settings.index.index_uri or Path(settings.index.index_uri).exists()
-
-
-def require_index(settings: Settings) -> None:
-    """Raise ConfigurationError if there is no index to read."""
-    if not index_exists(settings):
-        raise ConfigurationError(f"There is no index at {settings.index.index_uri} yet.", remedy="Run: lore sync --all")
-
-
 def open_index(settings: Settings, sources: Sequence[str] = ()) -> tuple[Store, Embedder]:
     """Open the index with its embedder for reading. Raises ConfigurationError if it is absent or lacks a source."""
-    require_index(settings)
     from lore.wiring.models import make_embedder
-    from lore.wiring.stores import open_store
+    from lore.wiring.stores import open_store, require_index
 
+    require_index(settings)
     embedder = make_embedder(settings)
     store = open_store(settings, embedder)
     if sources:

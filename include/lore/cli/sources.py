@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lore.cli.common import index_exists
 from lore.cli.output import clean, fits, message, print_json, print_rich, print_text, show_error
 from lore.errors import LoreError
 
@@ -68,7 +67,7 @@ def sources(json: Json = False) -> None:
 def _index(settings: Settings) -> Store | None:
     """The index when there is one; its embedder is named but not loaded."""
     from lore.wiring.models import make_embedder
-    from lore.wiring.stores import open_store
+    from lore.wiring.stores import index_exists, open_store
 
     return open_store(settings, make_embedder(settings)) if index_exists(settings) else None
 

@@ -90,13 +90,11 @@ def _examine_models(settings: Settings) -> Iterator[Finding]:
         return check_reranker(make_reranker(settings, embedder), embedder)
 
     def index(embedder: Embedder) -> Finding:
-        from lore.wiring.stores import open_store
+        from lore.wiring.stores import index_exists, open_store
 
-        embedded = settings.index.store == "lancedb" and "://" not in settings.index.index_uri
-        if embedded and not Path(settings.index.index_uri).exists():
-            return Finding(
-                "index", "warning", f"there is none at {settings.index.index_uri} yet", "Run: lore sync --all"
-            )
+        if not index_exists(settings):
+            place = Path(settings.index.index_uri).absolute()
+            return Finding("index", "warning", f"there is none at {place} yet", "Run: lore sync --all")
         finding = check_index(open_store(settings, embedder), embedder)
         if finding.status != "problem":
             check_settings_fit(settings, embedder)

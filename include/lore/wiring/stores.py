@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError, LoreError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from lore.types import IndexVersion
 
 __all__ = [
+    "index_exists",
     "make_builder",
     "make_builders",
     "make_recipe",
@@ -32,6 +34,7 @@ __all__ = [
     "open_store",
     "open_versions",
     "open_weaviate",
+    "require_index",
     "settings_of",
     "weaviate_server",
     "weaviate_versions",
@@ -78,6 +81,22 @@ def open_store(settings: Settings, embedder: Embedder, splitter: Splitter | None
     from lore.stores.lancedb.store import LanceStore
 
     return LanceStore(settings.index.index_uri, recipe)
+
+
+def index_exists(settings: Settings) -> bool:
+    """Return True if there is an index to read. Opening one would create it, which asking must not do."""
+    if settings.index.store == "weaviate":  # opening it creates nothing
+        return True
+    return "://" in settings.index.index_uri or Path(settings.index.index_uri).exists()
+
+
+def require_index(settings: Settings) -> None:
+    """Raise ConfigurationError if there is no index to read."""
+    if not index_exists(settings):
+        raise ConfigurationError(
+            f"There is no index at {Path(settings.index.index_uri).absolute()} yet.",
+            remedy="Run: lore sync --all, or go to the project's folder, or set LORE_INDEX_URI.",
+        )
 
 
 def open_versions(settings: Settings) -> Versions:
