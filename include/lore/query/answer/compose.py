@@ -160,7 +160,7 @@ def _end(state: QuestionState, rest: str, *, gave_up: bool) -> Iterator[str]:
     gave_up = gave_up or verdict is not None
     if state.check.kept_citations:
         if gave_up:
-            state.notes.append("The language model also wrote that the passages don't answer; its cited part stands.")
+            state.notes.append("The language model also wrote that the passages don't answer; its cited part was kept.")
         yield rest
     elif gave_up:
         yield rest.rstrip()

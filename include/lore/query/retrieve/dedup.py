@@ -40,7 +40,7 @@ def dedup(results: Iterable[Sequence[Hit]]) -> list[Hit]:
 
     A chunk that several wordings found keeps its best hit. A copy is the same text elsewhere, whatever its title and
     headings: two copies would take two of the answer's few places. Texts are the same if few of their words differ, and
-    none with a digit or a negation, so that two versions of a page are no copies. Short texts need the same headings as
+    none with a digit or a negation: two versions of a page are no copies. Short texts need the same headings as
     well. Of copies, the best place and score are kept, and the most open one is shown: with a web address, and public.
 
     Only passages are left out, never pages: pages that share a passage keep their others.

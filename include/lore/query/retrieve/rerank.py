@@ -25,8 +25,8 @@ def rerank(
 ) -> Reranking:
     """Return the best `limit` candidates, in the reranker's order.
 
-    The order of the search stands, with a note, if the reranker fails, is late, or may not be paid for (`refusal` is
-    the reason) and has no free one behind it.
+    If the reranker fails or is late, the order of the search remains, with a note. So it does if the budget refuses the
+    reranker (`refusal` is the reason) and it has no free one behind it.
     """
     if not reranker or not candidates:
         return Reranking(tuple(candidates[:limit]), "")

@@ -1,8 +1,8 @@
 """Sketches of the words of many texts at once, which find the pairs that can be copies.
 
 A polynomial of its bytes hashes each word. The significant words, equal in copies, sum to one number. All words, each
-flipping one of 1,024 bits, give a parity sketch: two texts differ in at least as many words as bits (a count sketch,
-https://doi.org/10.1007/3-540-45465-9_59, reduced to parities). Different texts may have the same sketch, but copies
+flipping one of 1,024 bits, give a parity sketch (a count sketch, https://doi.org/10.1007/3-540-45465-9_59, reduced to
+parities). Two texts differ in at least as many words as bits. Different texts may have the same sketch, but copies
 always match, so the caller compares the pairs found.
 """
 

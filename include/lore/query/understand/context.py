@@ -2,10 +2,10 @@
 
 The model gets and cites it like any passage, so that an answer from it is checked like any other.
 
-A language model chooses the questions that it answers. Without one, a line is quoted only in certain cases: a question
-for a place, person or time whose words are all in that line, with more words than the assistant's name. Measured with
-all-MiniLM-L6-v2 on two contexts of seven lines: of 178 questions for their documents, none is kept from the search; of
-27 questions for a context, 9 are quoted and the others searched for.
+A language model chooses the questions that it answers. Without one, a line is quoted only for a question about a place,
+person or time. The line must have all of the question's words, which must be more than the assistant's name. Measured
+with all-MiniLM-L6-v2 on two contexts of seven lines: none of 178 questions for their documents is kept from the search.
+Of 27 questions for a context, 9 are quoted and the others searched for.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def restore_subject(rewritten: str, question: Question) -> str:
     """Return a language model's rewritten question, with the conversation's subject added if it was lost.
 
     A message with a pronoun, or with at most one content word ("which strategies are there?"), has its subject in the
-    conversation; a rewriting that lacks most of those words has lost it. A message that only begins with "and" may have
+    conversation. A rewriting that lacks most of those words has lost it. A message that only begins with "and" may have
     another subject.
     """
     borrowed = _borrowed_words(question)

@@ -4,8 +4,8 @@ No rule in a prompt keeps a model from obeying what it reads. So the check of an
 statement that only a detected passage has. The model still gets the passage and may cite it, because a page about
 prompt injection reads the same.
 
-The patterns cover the kinds of instruction that the literature lists (Greshake et al., "Not what you've signed up for",
-2023; OWASP LLM01), in the languages with most speakers. The rest of the check catches an undetected one if it makes a
+The patterns cover the kinds of instruction that the literature lists, in the languages with most speakers (Greshake et
+al., "Not what you've signed up for", 2023; OWASP LLM01). The rest of the check catches an undetected one if it makes a
 model write something that no passage has.
 """
 

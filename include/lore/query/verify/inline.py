@@ -1,6 +1,6 @@
 """One line of an answer, made safe: the parser's tokens, written again in a form that all renderers read alike.
 
-Text that could become a link, a code span or a tag is escaped, so that no other renderer and no next line makes it one.
+Text that could become a link, a code span or a tag is escaped: no other renderer and no next line can make it one.
 """
 
 from __future__ import annotations

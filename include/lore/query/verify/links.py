@@ -48,8 +48,8 @@ _AUTHORITY = re.compile(r"^([a-z][a-z0-9+.\-]*://)?[^/?#]*", re.IGNORECASE)
 class AllowedLinks:
     """The links in the texts, titles and addresses of a set of passages.
 
-    Links are compared exactly, except for differences that don't change the target: case of scheme and host, a trailing
-    slash, character references, and a missing fragment. Prefixes of an allowed link, other fragments, user names and
+    Links are compared exactly, except for what doesn't change the target: case of scheme and host, a trailing slash,
+    character references, and a missing fragment. Prefixes of an allowed link, other fragments, user names and
     look-alike letters make other links.
     """
 
