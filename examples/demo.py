@@ -1,7 +1,7 @@
-"""`make demo`: three kinds of source into an index by real Airflow DAGs, and cited answers out of it.
+"""`make demo`: real Airflow DAGs sync three kinds of source, and questions get cited answers.
 
-Without a key it embeds and reranks locally and quotes its answers; settings such as LORE_CHAT_MODEL are respected.
-Everything it makes is below .lore/demo; running it again shows what a sync without changes costs.
+Without a key it embeds and reranks locally and answers with quotations; settings such as LORE_CHAT_MODEL are respected.
+Everything it creates is below .lore/demo. A second run shows the cost of a sync without changes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ console = Console(highlight=False)
 
 
 def main() -> int:
-    """Run the demo; returns the exit code."""
+    """Run the demo and return the exit code."""
     started = time.monotonic()
     tracker = EXAMPLES / "github"
     issues, comments = (json.loads((tracker / f"{name}.json").read_text()) for name in ("issues", "comments"))
     with GitHubServer(issues, comments, repository="tidewheel/tidewheel") as github:
-        place = {
+        environ = {
             "LORE_SOURCES_DIR": str(EXAMPLES / "sources"),
             "LORE_ASSISTANT": str(EXAMPLES / "assistant.yaml"),
             "LORE_STORE": "lancedb",  # whatever .env says
@@ -42,21 +42,21 @@ def main() -> int:
             "LORE_GITHUB_BASE_URL": github.base_url,
         }
         try:
-            ingest(place)
+            ingest(environ)
             ask()
         except LoreError as error:
             console.print(f"[red]{type(error).__name__}[/red]: ", end="")
             console.print(str(error), markup=False)
             return 1
-    say_what_next(place, time.monotonic() - started)
+    print_next_steps(environ, time.monotonic() - started)
     return 0
 
 
-def ingest(place: dict[str, str]) -> None:
-    """Run the three ingestion DAGs and tell what each did."""
+def ingest(environ: dict[str, str]) -> None:
+    """Run the three ingestion DAGs and print the outcome of each."""
     console.rule("[bold]1  Ingest: three sources, one Airflow DAG each")
     with console.status("Starting Airflow in this process ..."):
-        airflow = LocalAirflow.start(HOME / "airflow", place)
+        airflow = LocalAirflow.start(HOME / "airflow", environ)
     calls = 0
     for source in SOURCES:
         with console.status(f"Running DAG ingest_{source} ..."):
@@ -69,13 +69,13 @@ def ingest(place: dict[str, str]) -> None:
 
 
 def line(source: str, report: dict[str, Any], seconds: float) -> str:
-    """One DAG run in a line."""
+    """Return one line about a DAG run."""
     changes = ", ".join(f"{report[name]} {name}" for name in ("new", "changed", "unchanged", "removed") if report[name])
     return f"  [green]✓[/green] ingest_{source:<11} {changes or 'nothing to read'}, {seconds:.1f} s"
 
 
 def ask() -> None:
-    """Ask what the assistant knows of itself, and the questions that the example marks for the demo."""
+    """Ask a question about the assistant itself, and those that the example marks for the demo."""
     from lore.evaluation.questions.question_set import load_questions
 
     console.print()
@@ -87,7 +87,7 @@ def ask() -> None:
 
 
 def lore(*words: str) -> None:
-    """Show a command as a person would type it, and run it in this process."""
+    """Print a command as a person would type it, and run it in this process."""
     from lore.cli.app import app
 
     command = " ".join(f'"{word}"' if " " in word else word for word in words)
@@ -96,9 +96,9 @@ def lore(*words: str) -> None:
     sys.stdout.flush()
 
 
-def say_what_next(place: dict[str, str], seconds: float) -> None:
-    """Name the next steps."""
-    shown = {name: os.path.relpath(place[name]) for name in ("LORE_SOURCES_DIR", "LORE_ASSISTANT", "LORE_INDEX_URI")}
+def print_next_steps(environ: dict[str, str], seconds: float) -> None:
+    """Print the next steps."""
+    shown = {name: os.path.relpath(environ[name]) for name in ("LORE_SOURCES_DIR", "LORE_ASSISTANT", "LORE_INDEX_URI")}
     prefix = " ".join(f"{name}={value}" for name, value in shown.items())
     console.print()
     console.rule(f"[bold]3  What to try next[/bold] (this took {seconds:.0f} s)")

@@ -1,4 +1,4 @@
-"""The environment in which Airflow runs on one machine, out of the project's folder. Set before airflow is imported."""
+"""Environment variables for an Airflow of one machine, to be set before airflow is imported."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["INDEX_POOL", "PROJECT", "airflow_environment"]
 
 PROJECT = Path(__file__).resolve().parents[3]
 INDEX_POOL = "lore_index"
-"""The pool of the mapped index tasks where one is made; see AIRFLOW__LORE__INDEX_POOL in airflow_settings.yaml."""
+"""Pool for the mapped index tasks, if one exists; see AIRFLOW__LORE__INDEX_POOL in airflow_settings.yaml."""
 
 ADMIN = "admin"
 
 
 def airflow_environment(home: Path, *, port: int = 8080, log_level: str = "INFO") -> dict[str, str]:
-    """Airflow's variables for a private instance: all state below `home`, the DAGs of this project, loopback only."""
+    """Return the variables of a private instance: all state below `home`, this project's DAGs, loopback only."""
     home = home.absolute()
     address = f"http://127.0.0.1:{port}"
     return {

@@ -1,11 +1,11 @@
-"""Run DAGs in this process, without scheduler or server: for the demo and the tests.
+"""DAG runs in this process, without scheduler or server, for the demo and the tests.
 
     airflow = LocalAirflow.start(Path(".airflow/demo"), {"LORE_SOURCES_DIR": "examples/sources"})
     result = airflow.run("ingest_handbook")
     print(result.state, result.value("reconcile"))
 
-Tasks, XComs, pools, trigger rules and asset events are Airflow's own (`dag.test()`), on a SQLite database of their own.
-Differences: tasks run one after another, and nothing is retried, so that a failure is seen at once.
+Tasks, XComs, pools, trigger rules and asset events are Airflow's own (`dag.test()`), on a private SQLite database.
+Tasks run one after another, and nothing is retried, so that failures show at once.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ __all__ = ["LocalAirflow", "LocalRun"]
 
 @dataclass(frozen=True, slots=True)
 class LocalRun:
-    """One finished run. `tasks` has the state of each task instance, mapped ones as `task[0]`, `task[1]` …;
-    `values` what they returned, by the same names; `errors` the exception of each that failed.
+    """One finished run.
+
+    `tasks` maps each task instance to its state, mapped ones as `task[0]`, `task[1]` …; `values` maps the same names to
+    return values, and `errors` to the exceptions of failed tasks.
     """
 
     dag_id: str
@@ -50,16 +52,16 @@ class LocalRun:
         return self.state == "success"
 
     def value(self, task_id: str) -> Any:
-        """What a task returned. Raises the task's own exception, or else the first of the run, when it has none."""
+        """Return the value of a task. If it returned none, raise its exception, or else the first one of the run."""
         if task_id in self.values:
             return self.values[task_id]
         if self.errors:
             raise self.errors.get(task_id) or next(iter(self.errors.values()))
-        raise KeyError(f"{task_id} of {self.run_id} returned nothing; states: {dict(self.tasks)}")
+        raise KeyError(f"{task_id} of {self.run_id} returned no value; states: {dict(self.tasks)}")
 
 
 class LocalAirflow:
-    """A private Airflow in this process. Make it with `start`, once in a process."""
+    """A private Airflow in this process. Create it with `start`, once per process."""
 
     def __init__(self, bag: DagBag) -> None:
         self._bag = bag
@@ -69,14 +71,14 @@ class LocalAirflow:
     def start(
         cls, home: Path, environ: Mapping[str, str] | None = None, *, dags_folder: Path | None = None
     ) -> LocalAirflow:
-        """Set the environment, import airflow, make the database where there is none, and parse the DAG files.
+        """Set the environment, import airflow, create a missing database, and parse the DAG files.
 
-        Takes seconds, most of them Airflow's import. `environ` is added to the process's environment. Raises
-        ConfigurationError when airflow was imported before: it reads its environment only then.
+        This takes seconds, most of them for importing Airflow. `environ` is added to the process's environment. Raises
+        ConfigurationError if airflow was imported before, because it reads its environment only at import.
         """
         if "airflow" in sys.modules:
             raise ConfigurationError(
-                "Airflow is imported already.", remedy="Start LocalAirflow before anything imports airflow."
+                "Airflow was imported already.", remedy="Start LocalAirflow before anything imports airflow."
             )
         home.mkdir(parents=True, exist_ok=True)
         folder = (dags_folder or PROJECT / "dags").absolute()
@@ -101,20 +103,20 @@ class LocalAirflow:
 
     @property
     def import_errors(self) -> Mapping[str, str]:
-        """DAG file → what kept Airflow from importing it."""
+        """DAG file → its import error."""
         return dict(self._bag.import_errors)
 
     def dag(self, dag_id: str) -> DAG:
-        """A parsed DAG. Raises ConfigurationError, which names the import errors, when there is none of this id."""
+        """Return a parsed DAG. Raises ConfigurationError for an unknown id, naming the import errors."""
         try:
             dag: DAG = self._bag.dags[dag_id]
         except KeyError:
-            problems = "; ".join(self.import_errors.values()) or f"there are {', '.join(self.dag_ids) or 'none'}"
+            problems = "; ".join(self.import_errors.values()) or f"known are {', '.join(self.dag_ids) or 'none'}"
             raise ConfigurationError(f"There is no DAG {dag_id!r}: {problems}.") from None
         return dag
 
     def run(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> LocalRun:
-        """Run a DAG to its end with `conf` as its params. A failed task is in the result, it is not raised."""
+        """Run a DAG to its end with `conf` as its params. The result has the errors of failed tasks."""
         dag = self.dag(dag_id)
         # Airflow sets a run's params on the DAG that all runs of this process share.
         defaults = self._defaults.setdefault(dag_id, dict(dag.params.dump()))
@@ -134,14 +136,14 @@ class LocalAirflow:
 
 
 def _make_database(home: Path) -> None:
-    """Create or upgrade it; the check alone takes seconds, so that a mark spares it while Airflow stays the same."""
-    mark = home / f"database-{version('apache-airflow-core')}"
-    if mark.exists() and (home / "airflow.db").exists():
+    """Create or upgrade the database, unless a marker file says that this Airflow did so: the check takes seconds."""
+    marker = home / f"database-{version('apache-airflow-core')}"
+    if marker.exists() and (home / "airflow.db").exists():
         return
     from airflow.utils.db import initdb
 
     initdb()
-    mark.touch()
+    marker.touch()
 
 
 def _result(run: DagRun, errors: Mapping[str, BaseException], seconds: float) -> LocalRun:
@@ -161,7 +163,7 @@ def _name(item: Any) -> str:
 
 
 class _without_gc:  # noqa: N801 - reads as a statement
-    """Importing Airflow makes so many objects that collecting garbage meanwhile takes a tenth of the time."""
+    """No garbage collection: importing Airflow creates so many objects that collecting takes a tenth of the time."""
 
     def __enter__(self) -> None:
         gc.disable()

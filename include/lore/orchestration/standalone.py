@@ -1,4 +1,4 @@
-"""`make up`: Airflow with its UI on this machine only. Waits until it answers, prints address and login, ends cleanly.
+"""`make up`: Airflow with its UI, on this machine only.
 
 python -m lore.orchestration.standalone --port 8080
 """
@@ -23,16 +23,16 @@ from lore.orchestration.environment import ADMIN, INDEX_POOL, PROJECT, airflow_e
 __all__ = ["main", "run"]
 
 READY_SECONDS = 300.0
-"""A first start makes the database and imports Airflow five times over; on a slow machine that takes minutes."""
+"""A first start creates the database and imports Airflow five times; on a slow machine that takes minutes."""
 STOP_SECONDS = 20.0
 COMPONENTS = ("metadatabase", "scheduler", "dag_processor", "triggerer")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns the exit code: 0 after Ctrl-C, 1 when Airflow failed, 2 for a wrong option."""
+    """Run the command. Return the exit code: 0 after Ctrl-C, 1 if Airflow failed, 2 for a wrong option."""
     parser = argparse.ArgumentParser(prog="make up", description="Airflow with its UI, on this machine only.")
     parser.add_argument("--port", type=int, default=os.environ.get("PORT") or 8080, help="also: make up PORT=…")
-    parser.add_argument("--home", type=Path, default=PROJECT / ".airflow", help="where Airflow keeps its state")
+    parser.add_argument("--home", type=Path, default=PROJECT / ".airflow", help="folder of Airflow's state")
     options = parser.parse_args(arguments)
     try:
         return run(options.home, options.port)
@@ -44,7 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(home: Path, port: int) -> int:
-    """Run Airflow until interrupted or until it ends; returns an exit code. Raises LoreError."""
+    """Run Airflow until it is interrupted; print its address and login once it is healthy. Raises LoreError."""
+    if not (PROJECT / "dags").is_dir():
+        raise ConfigurationError(
+            "There are no DAG files beside this installation of Lore.", remedy="Run `make up` in a checkout of Lore."
+        )
     _require_free(port)
     home.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the password and the signing keys
     environ = {**os.environ, **airflow_environment(home, port=port, log_level="INFO")}
@@ -82,8 +86,8 @@ def _require_free(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
             raise ConfigurationError(
-                f"Port {port} of 127.0.0.1 cannot be used: {str(error).rstrip('.')}.",
-                remedy="Stop what listens there, or choose another: make up PORT=8090",
+                f"Couldn't use port {port} of 127.0.0.1: {str(error).rstrip('.')}.",
+                remedy="Stop the program that listens there, or choose another port: make up PORT=8090",
             ) from None
 
 
@@ -98,7 +102,7 @@ def _airflow(arguments: Sequence[str], environ: Mapping[str, str]) -> None:
 
 
 def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log_path: Path) -> None:
-    """Airflow prints that it is ready before its API listens, so the API itself is asked."""
+    """Poll the API's health, because Airflow prints that it is ready before the API listens."""
     deadline = time.monotonic() + READY_SECONDS
     unhealthy: Sequence[str] = COMPONENTS
     while unhealthy:
@@ -106,7 +110,7 @@ def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log_path: P
             raise LoreError(f"Airflow ended with code {process.returncode}.", remedy=f"Read {log_path}.")
         if time.monotonic() > deadline:
             raise LoreError(
-                f"Airflow is not healthy after {READY_SECONDS:.0f} s: {', '.join(unhealthy)}.",
+                f"Airflow is still not healthy after {READY_SECONDS:.0f} s: {', '.join(unhealthy)}.",
                 remedy=f"Read {log_path}.",
             )
         time.sleep(0.5)
@@ -114,7 +118,7 @@ def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log_path: P
 
 
 def _unhealthy(port: int) -> Sequence[str]:
-    """The components that the API does not call healthy; all of them while it does not answer."""
+    """Return the components that the API does not report as healthy; all of them while it does not answer."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v2/monitor/health", timeout=5) as response:
             health = json.load(response)
@@ -128,24 +132,24 @@ def _welcome(home: Path, port: int) -> str:
     return (
         f"\nAirflow is ready.\n\n"
         f"  address   http://127.0.0.1:{port}\n  user      {ADMIN}\n  password  {passwords[ADMIN]}\n\n"
-        f"Switch on a DAG `ingest_…` and trigger it, then trigger `ask`. Ctrl-C stops everything.\n"
+        f"Unpause a DAG `ingest_…` and trigger it, then trigger `ask`. Ctrl-C stops everything.\n"
     )
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End Airflow and all that it started, which shares its process group; ask first, then insist."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
+    """End the process group of Airflow: SIGTERM first, then SIGKILL."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         try:
-            os.killpg(process.pid, sign)
+            os.killpg(process.pid, number)
         except ProcessLookupError:
             return
         deadline = time.monotonic() + STOP_SECONDS
-        while time.monotonic() < deadline and _group_lives(process):
+        while time.monotonic() < deadline and _group_is_alive(process):
             time.sleep(0.1)
 
 
-def _group_lives(process: subprocess.Popen[bytes]) -> bool:
-    process.poll()  # reap it, or it lives on as a zombie
+def _group_is_alive(process: subprocess.Popen[bytes]) -> bool:
+    process.poll()  # reap it, so that it is no zombie
     try:
         os.killpg(process.pid, 0)
     except ProcessLookupError:
