@@ -20,6 +20,8 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 COMMANDS = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PACKAGE = ROOT / "include" / "lore"
 README_LINES = 200
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -164,3 +166,43 @@ def test_every_command_and_option_is_documented() -> None:
         assert row, f"the command {name} is not in docs/cli.md"
         options = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
         assert {option for option in options - {"--json", "--help"} if option not in row} == set(), name
+
+
+def tree_paths() -> set[Path]:
+    """The files and folders in the tree of ARCHITECTURE.md."""
+    tree = ARCHITECTURE.partition("## The tree\n\n```\n")[2].partition("\n```")[0]
+    found: set[Path] = set()
+    parents = [ROOT]
+    for line in tree.splitlines():
+        name = line.split()[0]
+        depth = (len(line) - len(line.lstrip())) // 2
+        path = parents[depth] / name
+        parents[depth + 1 :] = [path]
+        found.add(path)
+    return found
+
+
+def test_files_and_folders_that_the_architecture_names_exist() -> None:
+    paths = re.findall(r"`([\w./-]+(?:/|\.(?:py|md|yaml|toml)))`", prose_of(ROOT / "ARCHITECTURE.md"))
+    named = {path for path in paths if not path.startswith(".lore")}
+    missing = [path for path in named if not (ROOT / path).exists() and not (PACKAGE / path).exists()]
+    assert (missing, [path for path in tree_paths() if not path.exists()]) == ([], [])
+
+
+def test_the_tree_of_the_architecture_has_every_package() -> None:
+    packages = {path.parent for path in PACKAGE.rglob("__init__.py")}
+    shown = {path for path in packages if len(path.relative_to(PACKAGE).parts) <= 2} - {PACKAGE}
+    assert shown - tree_paths() == set()
+
+
+def test_the_glossary_has_every_noun_and_verb() -> None:
+    files = [*(PACKAGE / "types").glob("*.py"), PACKAGE / "protocols.py"]
+    names = [
+        name for file in files for name in re.findall(r"^class ([A-Z]\w+)", file.read_text(encoding="utf-8"), re.M)
+    ]
+    assert [name for name in names if table_row(name, ARCHITECTURE) is None] == []
+
+
+def test_the_example_of_an_environment_names_settings() -> None:
+    named = re.findall(r"^# (\w+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(named) <= {f"{PREFIX}{name.upper()}" for name in SETTINGS} | set(VENDOR_NAMES.values())
