@@ -1,4 +1,4 @@
-"""An index in memory for the query tests, and passages to check answers against."""
+"""An index in memory, a pipeline over it, and passages to check answers against."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_hit(name: str, text: str, score: float = 1.0, **changes: object) -> Hit
 
 
 class MemoryIndex:
-    """Searches by cosine, or by words without a vector; records every search and every page that is read.
+    """Searches by cosine, or by words without a vector; records every search and every page read.
 
     With `failing` every search fails, or only those of the wordings in `failing_wordings`.
     """
@@ -121,13 +121,13 @@ def pipeline_over(
     deadlines: Deadlines | None = None,
     **parts: Any,
 ) -> Pipeline:
-    """A pipeline with the usual weight of half vector, half keyword."""
+    """Return a pipeline with equal weights of vector and keyword ranking."""
     settings = PipelineSettings(0.5, retrieve_limit, rerank_limit, deadlines or Deadlines())
     return Pipeline(index, PipelineModels(embedder, reranker, chat), settings, **parts)
 
 
 class ReversingReranker:
-    """Puts the last candidate first, so that its work is seen; or fails."""
+    """Reverses the candidates, or fails."""
 
     name = "fake:reverse"
 

@@ -1,4 +1,4 @@
-"""Budgets: what may be asked for, what is said instead, and how a day's spend is counted."""
+"""Budgets: refused calls and their notes, and the spending of a day."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Prices:
 
 
 class Clock:
-    """Both clocks of a budget, moved together."""
+    """Both clocks of a budget, which advance together."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -73,7 +73,7 @@ def test_the_refusal_says_what_is_done_instead(stage: str, size: int, begins: st
 
 
 def test_what_comes_before_the_answer_leaves_enough_for_it() -> None:
-    """An answer is 0.0173 here, a plan 0.005."""
+    """An answer costs 0.0173 here, a plan 0.005."""
     enough, short = make(per_question=0.024, answer_model="m"), make(per_question=0.020, answer_model="m")
     assert enough.open_question().refusal("plan", "m", 3_000) == ""
     question = short.open_question()

@@ -1,4 +1,4 @@
-"""A question's journey with paid models and budgets, wired as the settings say, against servers in the wire formats."""
+"""A question's journey with paid models and budgets, against servers with the vendors' wire formats."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Servers:
         return make_pipeline(load_settings(environ | settings), index=index, embedder=embedder)
 
     def asked(self) -> list[str]:
-        """The calls that were made: "plan", "answer", and "rerank" if any."""
+        """Return the calls made: "plan", "answer", "rerank"."""
         chat = ["answer" if request.body.get("stream") else "plan" for request in self.chat.requests]
         return chat + ["rerank"] * len(self.reranker.requests)
 

@@ -1,4 +1,4 @@
-"""What fails or is late is done without, and the answer says so."""
+"""Failing and late parts: the answer does without them, and its notes say so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHORT = Deadlines(plan=0.2, search=0.4, rerank=0.2, answer=0.3)
 
 
 class Hanging:
-    """Whatever is asked of it hangs until the test is over."""
+    """Every call hangs until the test is over."""
 
     name = "fake:hanging"
     dimensions = 512
@@ -52,7 +52,7 @@ def hanging() -> Iterator[Hanging]:
 
 
 class Failing:
-    """An embedder and reranker that fail."""
+    """An embedder and reranker that fails."""
 
     name = "fake:failing"
     dimensions = 512

@@ -1,4 +1,4 @@
-"""What the model is given and what it cites, for passages of each strategy: a summary is read, and never cited."""
+"""Passages of each strategy in prompts and citations: the model may read a summary, but never cites it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAN = {"question": "", "wordings": ["rotate API key", "change the key", "The ke
 
 
 def ask(strategy: Strategy, reply: str | None) -> tuple[Answer, str]:
-    """The answer, and what the model was asked last."""
+    """Return the answer and the last request to the model."""
     chunk = make_chunk("keys", PASSAGE, summary="" if strategy == "basic" else SUMMARY, strategy=strategy)
     embedder = FakeEmbedder(dimensions=512)
     chat = None if reply is None else FakeChatModel([PLAN], [reply])

@@ -1,4 +1,4 @@
-"""The search as a tool of LangChain's agents: what the agent reads, and that nothing it asks for widens what it may."""
+"""The search as a tool of LangChain's agents: its output, and the limits that an agent can't widen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the language model is given, and what is quoted where there is none."""
+"""Requests to the language model, and quotations without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources in a prompt: how much of each, what is said of it, and that none can leave its place."""
+"""Sources in a prompt: their sizes and metadata, and delimiters that none can forge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One list of candidates out of several, in which copies count once."""
+"""One list of candidates from several, in which copies count once."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ GAPS = (" ", " ", ". ", "-", "\n", "\r", "\0", "\x1c", "\u200b", "，")
 
 @pytest.mark.parametrize("seed", range(4))
 def test_copies_are_told_as_by_counting_the_words_that_differ(seed: int) -> None:
-    """Against the plain rule, on texts that are made of each other by a few edits."""
+    """Compare with the plain rule, on texts with a few edits."""
     chance = random.Random(seed)
     for _ in range(40):
         length = chance.choice((8, 9, 24, 25, 26, 49, 50, 51, 99, 100, 101))
@@ -109,7 +109,7 @@ def _word(chance: random.Random) -> str:
 
 
 def _copies(one: str, other: str) -> bool:
-    """The rule in its plainest words."""
+    """Apply the rule in its plainest form."""
     left, right = _plain_words(one), _plain_words(other)
     if min(len(left), len(right)) < 8:
         return left == right
@@ -128,7 +128,7 @@ NUMBERS = [f"{number:07b}" for number in range(100)]
 
 @pytest.mark.parametrize("signs", ["01", "٠١", "０１", "⁰¹"])
 def test_texts_that_differ_in_what_tells_take_no_more_work_than_other_texts(signs: str) -> None:
-    """A hundred tables of one form are told apart without comparing each with each."""
+    """A hundred tables of one form are distinguished without comparing all pairs."""
     negations = ("not", "never", "t", "ohne", "keine", "不", "無")
     said = [number.translate({ord("0"): signs[0], ord("1"): signs[1]}) for number in NUMBERS]
     said += [" ".join(word for word, bit in zip(negations, number, strict=True) if bit == "1") for number in NUMBERS]
@@ -140,7 +140,7 @@ def test_texts_that_differ_in_what_tells_take_no_more_work_than_other_texts(sign
 
 
 def _calls(work: Callable[[], object]) -> int:
-    """How many functions it calls."""
+    """Count the function calls."""
     calls = 0
 
     def count(frame: object, event: str, argument: object) -> None:

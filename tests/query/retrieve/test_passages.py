@@ -27,7 +27,7 @@ CHUNKS = MarkdownSplitter(200).split(PAGE)
 
 
 def hits(*positions: int) -> list[Hit]:
-    """The page's passages at these positions, the first with the highest score."""
+    """Return the page's passages at these positions, the first with the highest score."""
     return [Hit(CHUNKS[position], 1 / rank) for rank, position in enumerate(positions, start=1)]
 
 

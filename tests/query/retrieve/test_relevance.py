@@ -1,4 +1,4 @@
-"""When what was found counts as nothing."""
+"""Relevance of passages, and names that none mentions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stage that orders candidates, with and without a reranker, money and luck."""
+"""Reranking with and without a reranker, a budget and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which texts may be copies: all that are must be among them, whatever else is."""
+"""Candidates for copies: all copies must be among them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHARE = 0.02
 
 
 def may_be(one: bytes, other: bytes) -> bool:
-    """The rule by counting."""
+    """Apply the rule by counting."""
     left, right = Counter(one.split()), Counter(other.split())
     differing = ((left - right) + (right - left)).total()
     return differing <= SHARE * (left.total() + right.total()) and digits(left) == digits(right)
@@ -24,7 +24,7 @@ def digits(words: Counter[bytes]) -> set[bytes]:
 
 
 def made(chance: random.Random, originals: int, copies: int, length: int) -> list[bytes]:
-    """Texts of up to `length` words, and copies with a word or three put in, taken out or turned into another."""
+    """Return texts of up to `length` words, and copies with one to three words inserted, removed or replaced."""
     texts = [b" ".join(word(chance) for _ in range(chance.randrange(length))) for _ in range(originals)]
     for _ in range(copies):
         words = chance.choice(texts[:originals]).split() or [b"empty"]

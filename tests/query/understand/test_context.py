@@ -1,4 +1,4 @@
-"""The global context: which questions it is believed to answer, and how it is cited."""
+"""The global context: the questions that it answers, and its citation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question narrows the search to by its own words, what a model may, and how a search is held to it."""
+"""Filters from a question's words and from a model, and their effect on a search."""
 
 from __future__ import annotations
 

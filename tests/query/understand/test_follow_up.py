@@ -1,4 +1,4 @@
-"""Follow-ups without a language model: what they leave out comes from the questions before, and only then."""
+"""Follow-ups without a language model, completed by words of earlier questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question through the pipeline: answered from the global context, or held to the sources and dates that it names."""
+"""Questions through the pipeline: answered from the global context, or narrowed to named sources and dates."""
 
 from __future__ import annotations
 

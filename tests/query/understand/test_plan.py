@@ -1,4 +1,4 @@
-"""The plan: what is made of a model's reply, whatever it is."""
+"""Plans from any reply of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check: whatever a model writes, only citations that point somewhere and links that a source holds leave."""
+"""The check: only citations of passages and links of sources leave, whatever a model writes."""
 
 from __future__ import annotations
 
@@ -210,13 +210,13 @@ def test_markup_is_text(answer: str, expected: str) -> None:
 
 
 def supported(question: str = "") -> AnswerCheck:
-    """A check that reviews sentences as well."""
+    """Return a check that also checks claims."""
     support = SupportChecker([SourcePassage(hit, (hit,)) for hit in PASSAGES], question, FakeEmbedder(64))
     return AnswerCheck(PASSAGES, question=question, support=support)
 
 
 def test_no_review_depends_on_the_pieces() -> None:
-    """Random ones: the same text in one piece and sign by sign leaves the same, and the same is found."""
+    """Check random texts whole and character by character, with the same result."""
     chance = random.Random(5)
     for _ in range(300):
         answer = "".join(chance.choice(PIECES) + chance.choice(("", " ")) for _ in range(chance.randint(1, 14)))
@@ -300,7 +300,7 @@ PIECES = (*WORDS.split(), "\n", "\n\n", " ", "    ", "\t", "- ", "> ", "1. ", ".
 
 
 def test_no_renderer_sees_more_than_the_check_let_through() -> None:
-    """Hostile pieces in random order, rendered with raw HTML on: no tag, no image, no link of nobody's."""
+    """Render hostile pieces in random order with raw HTML enabled: no tag, no image, no foreign link."""
     chance = random.Random(3)
     for _ in range(1_500):
         answer = "".join(chance.choice(PIECES) for _ in range(chance.randint(1, 14)))

@@ -1,4 +1,4 @@
-"""Passages that give orders to the model, and a model that obeys each of them to the letter."""
+"""Prompt injections in passages, and a model that obeys each of them to the letter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer claims: supported by what it cites, quoted right, cited at all, and with no command of nobody's."""
+"""Claims of an answer: support, quotations, missing citations, commands and mentions."""
 
 from __future__ import annotations
 
