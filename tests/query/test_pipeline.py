@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -199,3 +201,14 @@ def test_an_absurdly_long_question_is_cut() -> None:
     answer = Setup().ask(Question("API key " * 5_000))
     assert len(answer.question.text) <= MAX_QUESTION_CHARACTERS
     assert "cut to its first 10,000 characters" in answer.trace.notes[0]
+
+
+def test_importing_the_pipeline_loads_no_ingestion_and_nothing_heavy() -> None:
+    code = (
+        "import sys, lore.query.pipeline\n"
+        "parts = {name.split('.')[1] for name in sys.modules if name.startswith('lore.')}\n"
+        "print(sorted(parts & {'ingest', 'sources', 'stores', 'models', 'convert', 'wiring', 'settings'}))\n"
+        "print(sorted({'numpy', 'lancedb', 'onnxruntime', 'openai', 'langchain_core', 'markdown_it'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "[]"]
