@@ -162,6 +162,8 @@ def _print_sources(answer: Answer) -> None:
         print_text("Nearest pages")
     for citation in answer.nearest:
         print_text(f"  - {_place(citation)}")
+    if answer.citations and "chat" not in answer.trace.models:
+        message("Note: No language model is set; LORE_CHAT_MODEL=openai:gpt-4.1-mini, for example, writes answers.")
     for note in answer.trace.notes:
         message(f"Note: {note}")
 

@@ -25,6 +25,7 @@ from lore.query.state import QuestionState
 from lore.query.understand.context import GlobalContext
 from lore.query.understand.filters import SearchableSource, describe_filters, filter_by_date, narrow_question
 from lore.query.understand.plan import make_plan
+from lore.query.understand.spelling import correct_spelling
 from lore.types import Answer, Filters, Hit, Plan, Question
 
 __all__ = ["Pipeline", "PipelineModels", "PipelineSettings"]
@@ -210,6 +211,8 @@ class Pipeline:
     def _find(self, state: QuestionState) -> Iterator[Event]:
         started = perf_counter()
         counts = self._retrieve(state)
+        if not self._models.chat and self._correct_spelling(state):
+            counts = self._retrieve(state)
         state.seconds["retrieve"] = perf_counter() - started
         yield Retrieved(counts, len(state.candidates))
         started = perf_counter()
@@ -228,6 +231,15 @@ class Pipeline:
             state.notes.append(f"Nothing was found {describe_filters(filters)}, so everything was searched.")
             counts = self._search(state, state.question, Filters())
         return counts
+
+    def _correct_spelling(self, state: QuestionState) -> bool:
+        """Correct the plan's question by the words of its candidates; return True if it changed."""
+        corrected = correct_spelling(state.plan.question, state.candidates)
+        if corrected == state.plan.question:
+            return False
+        state.notes.append(f"Searched for: {corrected}")
+        state.plan = replace(state.plan, question=corrected, wordings=(corrected, *state.plan.wordings))
+        return True
 
     def _search(self, state: QuestionState, question: Question, filters: Filters) -> tuple[int, ...]:
         is_dated = filters.updated_after or filters.updated_before

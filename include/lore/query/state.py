@@ -19,7 +19,8 @@ __all__ = ["QuestionState"]
 class QuestionState:
     """A question and the results of its stages. Every search reads one version of the `index`, number `version`.
 
-    `sources` are the passages that the answer is written from; `[n]` cites the n-th.
+    `sources` are the passages that the answer is written from; `[n]` cites the n-th. `quotes` are the lines that a
+    quoted answer shows of them, by number.
     """
 
     question: Question
@@ -39,6 +40,7 @@ class QuestionState:
     check: Check = field(default_factory=Check)
     found: bool = True
     nearest: tuple[Citation, ...] = ()
+    quotes: dict[int, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     budget: QuestionBudget | None = None
 

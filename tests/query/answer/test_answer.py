@@ -1,4 +1,4 @@
-"""Requests to the language model, and quotations without one."""
+"""Requests to the language model, and quotes of citations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from lore.errors import ModelError
 from lore.query.answer.llm import MAX_SOURCES_TOKENS, AnswerWriter
-from lore.query.answer.quoted_answer import passages_to_quote, quoted_answer
-from lore.query.answer.quotes import MAX_QUOTE_CHARACTERS, cite, excerpt
+from lore.query.answer.quotes import MAX_QUOTE_CHARACTERS, cite
 from lore.query.answer.tokens import estimate_tokens
 from lore.query.deadlines import TimeLimit
 from lore.query.retrieve.passages import SourcePassage
@@ -116,51 +115,6 @@ def test_a_short_answer_is_not_taken_for_not_found() -> None:
         pieces = written(reply)
         assert pieces is not None
         assert "".join(pieces) == reply
-
-
-def test_a_quotation_is_harmless_markdown() -> None:
-    passages = [make_hit("a", "Rotate <script>x</script> [5] [here](javascript:x).\n\n- one", title="A *b* [9]")]
-    assert quoted_answer("rotate", passages, (1,)) == ("> Rotate x \\[5\\] here.\n>\n> - one\n\n— *A b \\[9\\]* [1]")
-
-
-def test_passages_that_share_no_words_are_not_quoted() -> None:
-    passages = [make_hit(str(number), text) for number, text in enumerate(("rotate key", "apples", "key", "rotate"))]
-    assert passages_to_quote("rotate the key", passages) == (1, 3, 4)
-
-
-class TestExcerpt:
-    def test_a_short_text_is_whole(self) -> None:
-        assert excerpt("  One. Two.\n", "two", 100) == "One. Two."
-
-    def test_the_last_piece_of_a_code_block_gets_its_opening_fence(self) -> None:
-        assert excerpt("retry = 3\n```", "retry", 100) == "```\nretry = 3\n```"
-        assert excerpt("Text.\n```sh\nls\n```", "ls", 100) == "Text.\n```sh\nls\n```"
-        assert excerpt("Text.\n\n```sh\nls", "ls", 100) == "Text.\n\n```sh\nls"
-
-    def test_the_best_stretch_is_cut_at_sentences(self) -> None:
-        text = (
-            "Filler goes here. " * 30 + "The API key is rotated under Settings. It takes a day. " + "More filler. " * 30
-        )
-        piece = excerpt(text, "How do I rotate the API key under settings?", 120)
-        assert "The API key is rotated under Settings. It takes a day." in piece
-        assert piece.startswith("…")
-        assert piece.endswith("…")
-        assert len(piece) < 140
-
-    def test_a_code_block_is_whole(self) -> None:
-        code = "```sh\n" + "lore key rotate --now\n" * 10 + "```"
-        piece = excerpt("Words. " * 100 + "\n\n" + code + "\n\n" + "Words. " * 100, "lore key rotate", 150)
-        assert code in piece
-
-    def test_a_huge_code_block_is_cut_at_a_line_and_closed(self) -> None:
-        piece = excerpt("```sh\n" + "lore key rotate --now\n" * 100 + "```", "rotate", 100)
-        assert piece.startswith("```sh\nlore key rotate --now\n")
-        assert piece.endswith("\n…\n```")
-        assert len(piece) < 120
-
-    @pytest.mark.parametrize("text", ["x" * 5_000, "word " * 1_000, "\n" * 3_000 + "a", "。" * 3_000, "```" * 1_000])
-    def test_odd_texts_stay_within_bounds(self, text: str) -> None:
-        assert len(excerpt(text, "word", 200)) <= 420
 
 
 def test_a_quote_is_verbatim_and_bounded() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from lore.errors import ModelError
 from lore.protocols import Embedder
 from lore.query.answer.llm import AnswerWriter, trailing_verdict
-from lore.query.answer.quoted_answer import passages_to_quote, quoted_answer
+from lore.query.answer.quoted_answer import quote_passages
 from lore.query.answer.result import nearest_pages
 from lore.query.prompts import prompt_version
 from lore.query.retrieve.relevance import is_irrelevant, unmentioned_names
@@ -25,10 +25,7 @@ __all__ = ["EMPTY_INDEX", "NOTHING_FOUND", "NO_MODEL", "UNCITED", "AnswerCompose
 SOURCES_NAMED = 5
 NOTHING_FOUND = "The index holds nothing that answers this."
 EMPTY_INDEX = "The index is empty: nothing has been synced yet. Run `lore sync --all` first."
-NO_MODEL = (
-    "No language model is set (`LORE_CHAT_MODEL`, for example `openai:gpt-4.1-mini`), so these are the passages that "
-    "answer best, word for word."
-)
+NO_MODEL = "Word for word from the sources:"
 UNCITED = "*This answer cites no source. Check it against the pages before you rely on it.*"
 SMALL_TALK = "Ask me something, and I will look it up."
 
@@ -46,8 +43,8 @@ class AnswerComposer:
     def pieces(self, state: QuestionState) -> Iterator[str]:
         """Yield the checked pieces of the answer; some may be empty."""
         question, writer = state.plan.question, self._writer
-        if not state.plan.search and not state.plan.from_context and writer:
-            yield from self._small_talk(state, writer)
+        if not state.plan.search and not state.plan.from_context:
+            yield from self._small_talk(state, writer) if writer else (SMALL_TALK,)
         elif state.plan.from_context:
             yield from self._from_sources(state)
         elif not state.sources and state.index.count().chunks == 0:
@@ -67,7 +64,7 @@ class AnswerComposer:
             yield from self._written(state, self._writer)
         else:
             yield f"{NO_MODEL}\n\n"
-            yield from _quote(state)
+            yield from self._quote(state)
 
     def _small_talk(self, state: QuestionState, writer: AnswerWriter) -> Iterator[str]:
         if refusal := state.refusal("answer", writer.model):
@@ -92,7 +89,7 @@ class AnswerComposer:
         if refusal := state.refusal("answer", writer.model):
             state.notes.append(refusal)
             yield f"*{refusal}*\n\n"
-            yield from _quote(state)
+            yield from self._quote(state)
             return
         _note_injections(state)
         yield from self._write(state, writer)
@@ -146,10 +143,21 @@ class AnswerComposer:
             lead = "*The language model failed here" if state.text else "*The language model failed"
             yield ("\n\n" if state.text else "") + f"{lead}, so these are the best passages, word for word.*\n\n"
             state.check = check.result
-            yield from _quote(state)
+            yield from self._quote(state)
             return
         state.check = check.result
         yield from _end(state, rest, gave_up=check.gave_up)
+
+    def _quote(self, state: QuestionState) -> Iterator[str]:
+        """Yield the lines that answer; sources are numbered as they appear, unless the text already cites some."""
+        quoted = quote_passages(
+            state.plan.question, state.passages, self._embedder, keep_order=bool(state.check.kept_citations)
+        )
+        state.sources = tuple(state.sources[place] for place in quoted.order)
+        state.quotes.update(quoted.quotes)
+        numbers = {*state.check.kept_citations, *quoted.quotes}
+        state.check = replace(state.check, kept_citations=tuple(sorted(numbers)))
+        yield quoted.text
 
 
 def _end(state: QuestionState, rest: str, *, gave_up: bool) -> Iterator[str]:
@@ -210,9 +218,3 @@ def _searched(state: QuestionState) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _quote(state: QuestionState) -> Iterator[str]:
-    numbers = passages_to_quote(state.plan.question, state.passages)
-    state.check = replace(state.check, kept_citations=tuple(sorted({*state.check.kept_citations, *numbers})))
-    yield quoted_answer(state.plan.question, state.passages, numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 from lore.query.answer.quotes import citations_of, cite
@@ -32,7 +33,10 @@ def finished_answer(state: QuestionState) -> Answer:
         notes=tuple(state.notes),
         version=state.version,
     )
-    citations = citations_of(text, state.passages, state.check.kept_citations, state.plan.question)
+    citations = tuple(
+        replace(citation, quote=state.quotes.get(citation.number, citation.quote))
+        for citation in citations_of(text, state.passages, state.check.kept_citations, state.plan.question)
+    )
     return Answer(state.question, text, citations, state.found, trace, state.nearest, uuid4().hex)
 
 

@@ -21,6 +21,7 @@ from lore.query.understand.filters import (
 )
 from lore.query.understand.follow_up import restore_subject, standalone_question
 from lore.query.understand.plan_reply import WORDINGS, PlanReply, distinct, usable_lines
+from lore.query.understand.small_talk import is_small_talk
 from lore.types import Filters, Message, Plan, Question
 
 __all__ = ["HISTORY_CHARACTERS", "HISTORY_MESSAGES", "make_plan"]
@@ -82,6 +83,8 @@ def _with_notes(plan: Plan, notes: list[str]) -> tuple[Plan, tuple[str, ...]]:
 
 def _plan_by_rules(question: Question, known: _PlanContext) -> Plan:
     """Return the plan without a language model."""
+    if is_small_talk(question.text):
+        return Plan(question.text, (question.text,), search=False)
     standalone = standalone_question(question)
     if known.context and not question.sources and known.context.line_for(question.text):
         return Plan(standalone, (standalone,), search=False, from_context=True)
