@@ -220,6 +220,10 @@ class Store(Index, Protocol):
 
     def save_state(self, state: SourceState) -> None: ...
 
+    def remove_state(self, source_id: str) -> None:
+        """Forget the state of a source; an unknown id does nothing."""
+        ...
+
     def states(self) -> Mapping[str, SourceState]:
         """Return the states of all sources that were ever synced, by id."""
         ...

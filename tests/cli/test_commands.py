@@ -43,7 +43,7 @@ class TestSources:
         declare(knowledge, "handbook", f"kind: files\npath: ../pages\n{rule}")
         result = lore("sync", "handbook")
         assert "0 failed, 1 hidden as duplicates; " in result.stderr
-        assert "  handbook:de/lamp.md is not shown: handbook:en/lamp.md is the same page" in result.stderr
+        assert "  handbook:de/lamp.md is hidden as a duplicate of handbook:en/lamp.md" in result.stderr
         [row] = parsed(lore("sources", "--json").stdout)["sources"]
         named = [{"document_id": "handbook:de/lamp.md", "duplicate_of": "handbook:en/lamp.md"}]
         assert (row["documents"], row["duplicates"]) == (5, {"hidden": 1, "named": named})
@@ -167,7 +167,7 @@ class TestSync:
         assert [result.stderr.count(f"handbook:bad{number}.ipynb") for number in range(3)] == [1, 1, 1]
         assert "handbook: failed. Documents: 3 new, 0 changed, 0 unchanged, 0 removed, 3 failed; " in result.stderr
         assert "bad0.ipynb" in report["error"]
-        assert "failed, more than the share" in lore("sources").stderr
+        assert "failed, more than the allowed share" in lore("sources").stderr
 
     def test_the_floor_and_how_to_pass_it(self, lore: Lore, knowledge: Path) -> None:
         assert lore("sync", "--all").exit_code == 0

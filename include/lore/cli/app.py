@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from lore.cli import answers, ask, baseline, compare, evaluate, index, ingest, questions, slack, sources, system
+from lore.cli.common import INTERRUPTED
 from lore.cli.output import message, show_error
 from lore.errors import ConfigurationError, LoreError
 
@@ -39,6 +40,14 @@ class LoreGroup(TyperGroup):
             message(f"Error: {error.strerror or error}" + (f": {error.filename}" if error.filename else "."))
             sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  the rest would fail again at exit
             sys.exit(1)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; end an interrupted one with a message, unless it printed its own."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            message("Interrupted.")
+            raise typer.Exit(INTERRUPTED) from None
 
 
 app = typer.Typer(

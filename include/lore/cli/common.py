@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from lore.settings import Settings
     from lore.types import Answer, Citation, Filters, Hit
 
-__all__ = ["answer_json", "check_sources", "hit_json", "open_index"]
+__all__ = ["INTERRUPTED", "answer_json", "check_sources", "hit_json", "open_index"]
+
+INTERRUPTED = 130
+"""Exit code of an interrupted command: 128 and the number of SIGINT."""
 
 
 def check_sources(wanted: Sequence[str], known: Collection[str], where: str) -> None:

@@ -1,4 +1,4 @@
-"""`lore sources`: what is declared, and what the index holds of it."""
+"""`lore sources`: the declared sources, what the index holds of them, and the removal of a source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lore.cli.output import clean, fits, message, print_json, print_rich, print_text, show_error
+from lore.cli.common import check_sources, open_index
+from lore.cli.output import message, print_json, print_table, show_error
 from lore.errors import LoreError
 
 if TYPE_CHECKING:
@@ -18,16 +19,22 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+HEADINGS = ("source", "kind", "title", "schedule", "documents", "last sync", "state")
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(sources)
+    """Add the commands."""
+    group = typer.Typer(name="sources", invoke_without_command=True, callback=list_sources)
+    group.command()(remove)
+    app.add_typer(group)
 
 
-def sources(json: Json = False) -> None:
-    """List the declared sources and what the index holds of them."""
+def list_sources(context: typer.Context, json: Json = False) -> None:
+    """List the declared sources and what the index holds of them; or remove a source from the index."""
+    if context.invoked_subcommand is not None:
+        return
     from lore.declarations import load_declarations
     from lore.settings import load_settings
 
@@ -46,16 +53,9 @@ def sources(json: Json = False) -> None:
         broken = [{"error": error.message, "remedy": error.remedy} for error in declarations.broken]
         print_json({"sources": rows, "broken": broken})
     elif rows:
-        table = _source_table(rows)
-        if fits(table):
-            print_rich(table)
-        else:
-            print_text("\n".join(map(_source_lines, rows)))
-        for row in rows:
-            if row["reason"]:
-                message(f"{row['id']}: {row['reason']}")
+        _print_rows(rows)
     else:
-        message(f"No source is declared in {settings.project.sources_dir}.")
+        message(f"No source is declared in {settings.project.sources_dir.absolute()}.")
     for broken_one in declarations.broken:
         show_error(broken_one)
     if problem is not None:
@@ -64,8 +64,35 @@ def sources(json: Json = False) -> None:
         raise typer.Exit(2)
 
 
+def remove(
+    source_id: Annotated[str, typer.Argument(metavar="ID", show_default=False, help="Id of the source.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove it without asking.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove a source from the index: its documents, their passages in every version, and its state."""
+    from lore.declarations import load_declarations
+    from lore.ingest.removal import remove_source
+    from lore.settings import load_settings
+
+    settings = load_settings()
+    store, _ = open_index(settings)
+    documents = store.count(source_id).documents
+    if not documents:
+        check_sources([source_id], store.states(), "is in the index")
+    if not yes:
+        typer.confirm(f"Remove {source_id} with {documents:,} documents from the index?", abort=True, err=True)
+    removed = remove_source(store, source_id, staging_uri=settings.ingest.staging_uri)
+    message(f"Removed {source_id}: {removed:,} documents.")
+    folder = settings.project.sources_dir
+    declared = load_declarations(folder).valid if folder.is_dir() else ()
+    if any(declaration.id == source_id for declaration in declared):
+        message(f"Note: {source_id} is still declared in {folder.absolute()}; its next sync indexes it again.")
+    if json:
+        print_json({"id": source_id, "removed": removed})
+
+
 def _index(settings: Settings) -> Store | None:
-    """The index when there is one; its embedder is named but not loaded."""
+    """Open the index if there is one; its embedder is named but not loaded."""
     from lore.wiring.models import make_embedder
     from lore.wiring.stores import index_exists, open_store
 
@@ -103,31 +130,24 @@ def _source_rows(declarations: Declarations, store: Store | None) -> list[dict[s
 
 
 def _duplicates(state: SourceState | None) -> dict[str, Any]:
-    """How many pages the last sync left hidden, and the first of them with the page that is shown instead."""
-    told = (state.report.get("duplicates") if state else None) or {}
-    return {"hidden": told.get("hidden", 0), "named": told.get("named", [])}
+    """Return the number of pages that the last sync left hidden, and the first of them with their originals."""
+    report = (state.report.get("duplicates") if state else None) or {}
+    return {"hidden": report.get("hidden", 0), "named": report.get("named", [])}
 
 
-def _source_table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table("source", "kind", "title", "schedule", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("documents", justify="right")
-    table.add_column("last sync")
-    table.add_column("state")
+def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    print_table(HEADINGS, [_cells(row) for row in rows], numbers=("documents",))
     for row in rows:
-        cells = (row["id"], row["kind"], row["title"], row["schedule"], _documents(row), _synced(row), _state(row))
-        table.add_row(*(clean(str(cell or "")) for cell in cells))
-    return table
+        if row["reason"]:
+            message(f"{row['id']}: {row['reason']}")
+        if not row["declared"]:
+            message(f"{row['id']} is no longer declared. To remove it, run: lore sources remove {row['id']}")
 
 
-def _source_lines(row: Mapping[str, Any]) -> str:
-    """A source in short lines, for where the table does not fit."""
-    documents = _documents(row) and f"{_documents(row)} documents"
-    cells = (row["kind"], row["schedule"], documents, _synced(row), _state(row))
-    below = (clean(str(cell)) for cell in (row["title"], *cells) if cell)
-    return "\n  ".join((row["id"], *below))
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    documents = "" if row["documents"] is None else f"{row['documents']:,}"
+    synced = (row["last_sync"] or "")[:16].replace("T", " ")
+    return (row["id"], row["kind"] or "", row["title"] or "", row["schedule"] or "", documents, synced, _state(row))
 
 
 def _state(row: Mapping[str, Any]) -> str:
@@ -135,11 +155,3 @@ def _state(row: Mapping[str, Any]) -> str:
     hidden = row["duplicates"]["hidden"]
     state += f", {len(row['failures'])} failed" if row["failures"] else ""
     return state + (f", {hidden:,} hidden" if hidden else "")
-
-
-def _documents(row: Mapping[str, Any]) -> str:
-    return "" if row["documents"] is None else f"{row['documents']:,}"
-
-
-def _synced(row: Mapping[str, Any]) -> str:
-    return (row["last_sync"] or "")[:16].replace("T", " ")

@@ -31,8 +31,8 @@ def load_declarations(folder: Path) -> Declarations:
     """
     if not folder.is_dir():
         raise ConfigurationError(
-            f"The folder of declarations {folder} does not exist.",
-            remedy="Create it, or point LORE_SOURCES_DIR at the right one.",
+            f"The folder of declarations {folder.absolute()} doesn't exist.",
+            remedy="Run the command in the project's folder, or set LORE_SOURCES_DIR.",
         )
     valid: dict[str, tuple[Declaration, Path]] = {}
     broken: list[DeclarationError] = []

@@ -75,7 +75,9 @@ def check_assistant(file: Path) -> Finding:
     """Check the file about the assistant, if there is one."""
     assistant = load_assistant(file)
     if assistant is None:
-        return Finding("assistant", "skipped", f"there is no {file}: no question is answered from a global context")
+        return Finding(
+            "assistant", "skipped", f"there is no {file.absolute()}: no question is answered from a global context"
+        )
     return Finding("assistant", "ok", assistant.name)
 
 

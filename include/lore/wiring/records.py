@@ -56,7 +56,7 @@ def open_records(settings: Settings, *, make: bool = False) -> Records:
     check_url(url)
     file = database_file(url)
     if file is not None and not file.exists() and not make:
-        raise ConfigurationError(f"There are no records at {file} yet.", remedy="Run: lore ask QUESTION")
+        raise ConfigurationError(f"There are no records at {file.absolute()} yet.", remedy="Run: lore ask QUESTION")
     records = _open(url, settings)
     try:
         while records.tidy():
@@ -78,7 +78,7 @@ def describe_records(settings: Settings) -> str:
     check_url(url)
     file = database_file(url)
     if file is not None and not file.exists():
-        return f"none at {file} yet"
+        return f"none at {file.absolute()} yet"
     from lore.records.engine import open_engine
     from lore.records.records import Records
     from lore.records.schema import is_up_to_date

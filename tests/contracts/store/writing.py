@@ -142,6 +142,15 @@ class WritingContract(StoreFixtures):
         assert list(found) == [known]
         assert np.array_equal(found[known], entry.vectors[1])
 
+    def test_a_state_can_be_removed(self, store: Store) -> None:
+        store.remove_state("nothing is there yet")
+        for source_id in ("it's", "other"):
+            store.save_state(SourceState(source_id, cursor="c"))
+        store.remove_state("it's")
+        store.remove_state("unknown")
+        assert list(store.states()) == ["other"]
+        assert store.state("it's") is None
+
     def test_states_are_remembered(self, store: Store, make_store: MakeStore) -> None:
         state = SourceState(
             "it's",

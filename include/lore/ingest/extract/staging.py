@@ -27,7 +27,7 @@ from upath import UPath
 from lore.errors import ConfigurationError, StoreError
 from lore.types import Cursor, Document, Failure
 
-__all__ = ["ExtractionManifest", "ShardWriter", "Staging", "load_json", "source_lock", "staging_write"]
+__all__ = ["ExtractionManifest", "ShardWriter", "Staging", "load_json", "remove_staged", "source_lock", "staging_write"]
 
 SHARD_DOCUMENTS = 256
 SHARD_CHARACTERS = 8_000_000
@@ -77,7 +77,7 @@ def source_lock(location: str, source_id: str, *, on_wait: Callable[[], object] 
         return
     from filelock import FileLock, Timeout
 
-    folder = Path(location)
+    folder = Path(location).absolute()
     with _staging_area(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / f"{source_id}.lock")
@@ -269,6 +269,12 @@ def _write_lines(path: str, lines: list[str]) -> None:
     data = gzip.compress("\n".join(lines).encode("ascii"), compresslevel=1)
     with staging_write(path):
         UPath(path).write_bytes(data)
+
+
+def remove_staged(location: str, source_id: str) -> None:
+    """Remove what the runs of a source have staged; call it only under the source's lock."""
+    with _staging_area(location):
+        _remove(UPath(location) / source_id)
 
 
 def _remove(folder: UPath) -> None:

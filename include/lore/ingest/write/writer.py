@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lore.errors import LoreError
 from lore.ingest.report import ProgressCallback, no_progress
+from lore.ingest.write.interrupts import deferred_interrupt
 from lore.protocols import Embedder, Store
 from lore.types import Chunk, Document, EmbeddedDocument
 
@@ -40,9 +41,10 @@ class _Waiting:
 class EntryWriter:
     """Embeds and stores documents in groups; call `flush` at the end. `written` are the ids of stored documents.
 
-    `write` stores a group (default: `store.replace`). Vectors come from the store, else from the `relatives`, stores of
-    the same embedder, else from the embedder. `on_progress` receives the number of embedded documents and of their
-    chunks. Whatever ends the embedding of a group early, the documents embedded until then are stored.
+    `write` stores a group (default: `store.replace`); an interrupt waits for its end. Vectors come from the store, else
+    from the `relatives`, stores of the same embedder, else from the embedder. `on_progress` receives the number of
+    embedded documents and of their chunks. Whatever ends the embedding of a group early, the documents embedded until
+    then are stored.
     """
 
     def __init__(
@@ -98,7 +100,9 @@ class EntryWriter:
         self._store(group, vectors)
 
     def _store(self, group: Sequence[_Waiting], vectors: dict[str, Vector]) -> None:
-        if group:
+        if not group:
+            return
+        with deferred_interrupt():
             self._write(
                 [
                     EmbeddedDocument(one.document, one.fingerprint, one.chunks, self._matrix(one, vectors))

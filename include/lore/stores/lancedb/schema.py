@@ -84,8 +84,13 @@ def state_rows(states: Sequence[SourceState]) -> pa.Table:
     """Rows of the state table. Raises StoreError for a state that JSON can't hold."""
     import pyarrow as pa
 
-    rows = [{"key": valid_utf8(f"source:{state.source_id}"), "value": state_json(state)} for state in states]
+    rows = [{"key": state_key(state.source_id), "value": state_json(state)} for state in states]
     return pa.Table.from_pylist(rows, schema=state_schema())
+
+
+def state_key(source_id: str) -> str:
+    """Key of a source's state in the state table."""
+    return valid_utf8(f"source:{source_id}")
 
 
 def document_rows(entries: Sequence[EmbeddedDocument]) -> pa.Table:

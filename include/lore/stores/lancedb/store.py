@@ -317,6 +317,12 @@ class LanceStore:
         with self._folder.locked("write to"):
             upsert(self._writable().state, "key", rows)
 
+    def remove_state(self, source_id: str) -> None:
+        """See `Store.remove_state`."""
+        if self._tables() is not None:
+            with self._folder.locked("write to"):
+                self._writable().state.delete(schema.sql_in("key", [schema.state_key(source_id)]))
+
     def optimize(self) -> None:
         """See `Store.optimize`. Searches also find rows that are not indexed yet."""
         if self._tables() is None:

@@ -322,6 +322,12 @@ class WeaviateStore:
             self._write()
             self._index.record(SOURCE, valid_utf8(state.source_id), value)
 
+    def remove_state(self, source_id: str) -> None:
+        """See `Store.remove_state`."""
+        with self._errors("write to"):
+            if self._read() is not None:
+                self._index.remove_source(valid_utf8(source_id))
+
     def optimize(self) -> None:
         """See `Store.optimize`. Does nothing: Weaviate maintains its indexes itself."""
 

@@ -167,6 +167,10 @@ class WeaviateCatalog:
         self.record(DROPPED, str(number), "")
         self.collection(self._state).data.delete_by_id(object_id(f"{VERSION}:{number}"))
 
+    def remove_source(self, source_id: str) -> None:
+        """Remove the state of a source."""
+        self.collection(self._state).data.delete_by_id(object_id(f"{SOURCE}:{source_id}"))
+
     def record(self, kind: str, name: str, value: str) -> None:
         """Write a record into the state collection. Raises StoreError if the server rejects it."""
         properties = state_properties(kind, name, value)
