@@ -1,4 +1,4 @@
-"""What every embedder must do. Subclass it as `Test…` and give the fixture `embedder`."""
+"""The contract of every embedder. Inherit it as `Test…` and provide the fixture `embedder`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def assert_unit(vectors: np.ndarray) -> None:
 
 
 class EmbedderContract:
-    """The contract: shapes, unit length, order, repeatability, no text that breaks it."""
+    """Shapes, unit length, order, repeatability, and texts that must not break it."""
 
     exact = 1e-6
     """How far a text's vector may be from itself in another call."""

@@ -1,4 +1,4 @@
-"""What every source must keep: inherit, give the fixture `source`, and where the source can change, `change`.
+"""The contract of every source. Inherit it, and provide the fixture `source` and, if the source can change, `change`.
 
 class TestMySource(SourceContract):
     @pytest.fixture
@@ -24,12 +24,12 @@ def failed(batches: list[Batch]) -> list[str]:
 
 
 def last_cursor(batches: list[Batch], before: Cursor | None = None) -> Cursor | None:
-    """The cursor that a sync keeps after these batches."""
+    """The cursor that a sync stores after these batches."""
     return next((batch.cursor for batch in reversed(batches) if batch.cursor is not None), before)
 
 
 class SourceContract:
-    """One suite for all; a source of at least two batches tests the most."""
+    """One suite for all sources; one with at least two batches tests most."""
 
     listable = True
     """Whether the source says what exists; one that cannot sets False."""
@@ -40,7 +40,7 @@ class SourceContract:
 
     @pytest.fixture
     def change(self):
-        """Changes one document and returns its id; None where what the source reads cannot change."""
+        """A function that changes one document and returns its id; None for a source that can't change."""
         return
 
     def test_is_a_source(self, source):

@@ -1,4 +1,4 @@
-"""What the sync of every kind must keep: inherit, and give the fixture `world`.
+"""The contract of a sync, for every kind of source. Inherit it and provide the fixture `world`.
 
 class TestMyKind(SyncContract):
     @pytest.fixture
@@ -28,12 +28,12 @@ __all__ = ["House", "KilledError", "SyncContract", "World", "kill_at"]
 
 @dataclass
 class World:
-    """A source that can be changed. `source` makes it anew, as another process would; `fetched` says how many bodies
-    were fetched since the world began, where that costs anything.
+    """A source that can change. `source` opens it again, as another process would; `fetched` is the number of bodies
+    fetched so far, if that costs anything.
 
-    `changed` says how many documents an edit changes and `embedded` how many texts an edit and an addition at most
-    embed. `resumes` says whether a read that is cut off can be gone on from, `twice` how many bodies at most are then
-    fetched again, and `rechecked` how many are fetched though nothing changed.
+    `changed` is the number of documents that an edit changes, `embedded` the most texts that an edit and an addition
+    embed. `resumes` is True if an interrupted read can be resumed; `twice` is then the most bodies that are fetched
+    again, and `rechecked` the number fetched although nothing changed.
     """
 
     source: Callable[[], Source]
@@ -52,11 +52,11 @@ class World:
 
 
 class KilledError(BaseException):
-    """In the place of a kill: nothing may catch it. What it leaves is what a kill between two writes leaves."""
+    """A stand-in for a kill between two writes; nothing may catch it."""
 
 
 class House:
-    """An index and a staging area, kept over several syncs; each sync has a source of its own."""
+    """An index and a staging area that last for several syncs; each sync gets a source of its own."""
 
     def __init__(self, folder: Path, world: World) -> None:
         self._world = world
@@ -69,27 +69,27 @@ class House:
             self._world.source(), self.store, self.embedder, MarkdownSplitter(800), convert, staging_uri=self._staging
         )
 
-    def run(self, progress: Callable[[Progress], None] | None = None) -> SyncReport:
+    def run(self, progress: Callable[[Progress], None] = lambda progress: None) -> SyncReport:
         return self.sync().run(progress=progress)
 
     def staged(self) -> list[Path]:
-        """What is left in the staging area."""
+        """The remaining files of the staging area."""
         return [path for path in Path(self._staging).rglob("*") if path.is_file() and path.suffix != ".lock"]
 
     def contents(self) -> dict[str, object]:
-        """Everything that is held of each document: itself, and ids, texts, places and vectors of its chunks."""
+        """Everything in the index by document: the document, and ids, texts, positions and vectors of its chunks."""
         (source_id,) = self.store.states() or (self._world.source().id,)
-        held: dict[str, object] = {}
+        found: dict[str, object] = {}
         for document in self.store.documents(source_id):
             chunks = self.store.chunks(document.id)
             vectors = self.store.vectors_for([chunk.content_hash for chunk in chunks])
-            held[document.id] = (document, [(chunk, vectors[chunk.content_hash].tobytes()) for chunk in chunks])
-        assert set(self.store.fingerprints(source_id)) == set(held)
-        return held
+            found[document.id] = (document, [(chunk, vectors[chunk.content_hash].tobytes()) for chunk in chunks])
+        assert set(self.store.fingerprints(source_id)) == set(found)
+        return found
 
 
 def kill_at(stage: str, tells: int) -> Callable[[Progress], None]:
-    """A listener that kills the run when it hears of a stage for this many times."""
+    """A listener that kills the run at the given occurrence of a stage."""
     heard = 0
 
     def tell(progress: Progress) -> None:
@@ -102,7 +102,7 @@ def kill_at(stage: str, tells: int) -> Callable[[Progress], None]:
 
 
 class SyncContract:
-    """One suite for all kinds: what each kind of sync costs, and that a kill costs nothing but its time."""
+    """One suite for all kinds: the cost of each kind of sync, and kills that cost nothing but time."""
 
     @pytest.fixture
     def world(self) -> World:

@@ -1,4 +1,4 @@
-"""What the tests of models share."""
+"""Fixtures of the tests of models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def variables_of_azure_and_aws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What these two read themselves."""
+    """The variables that the packages of these two read themselves."""
     for name, value in {
         "OPENAI_API_VERSION": "2024-10-21",
         "AWS_REGION": "us-east-1",

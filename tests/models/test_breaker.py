@@ -1,4 +1,4 @@
-"""When the circuit breaker lets a call through."""
+"""The circuit breaker: open, closed, half-open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How models are called: repeats, deadlines, places, and leaving alone what is down."""
+"""Calls to models: repeats, deadlines, slots, and the circuit breaker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stand-in that other tests use keeps the contract too."""
+"""The fake embedder of other tests keeps the contract too."""
 
 from __future__ import annotations
 

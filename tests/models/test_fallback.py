@@ -1,4 +1,4 @@
-"""Cohere with the local reranker behind it: failing, slow, too dear, dead for a while."""
+"""Cohere with the local reranker as fallback: failing, slow, over budget, down for a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The local embedder, with the real weights: right vectors, the cache, what goes wrong on a disk."""
+"""The local embedder with the real weights: vectors, the cache, and faults of a disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reranker without a model: its arithmetic by an independent, plain version, and what it must never do."""
+"""The reranker without a model: its arithmetic against an independent plain version, and its invariants."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plain_smoothing(x: Sequence[float], hits: Sequence[Hit]) -> list[float]:
 
 
 def plain_scores(query: str, hits: Sequence[Hit], embedder: FakeEmbedder) -> list[float]:
-    """The recipe once more, with loops and dictionaries."""
+    """The same formula with loops and dictionaries."""
     pages = sorted({hit.chunk.document_id for hit in hits})
     on_page = {page: [row for row, hit in enumerate(hits) if hit.chunk.document_id == page] for page in pages}
 
@@ -137,7 +137,7 @@ def test_of_two_equal_passages_the_one_among_good_ones_comes_first() -> None:
 
 
 def test_the_order_is_the_same_in_every_process() -> None:
-    """Terms are hashed with a seed of the process; nothing of that may reach the scores."""
+    """Terms are hashed with a seed per process, which must not affect the scores."""
     script = (
         "from tests.models.test_local_reranker import *; e = FakeEmbedder();"
         "print([hit.score.hex() for hit in LocalReranker(e).rerank('rotate key secret vault', make_hits(60, e), 60)])"

@@ -1,4 +1,4 @@
-"""OpenAI embeddings against a small server in its wire format, with everything that goes wrong out there."""
+"""OpenAI embeddings against a small server in its wire format, with faults."""
 
 from __future__ import annotations
 

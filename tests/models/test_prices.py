@@ -1,4 +1,4 @@
-"""The price list: sums, names, files of one's own, and what is said about models that are not on it."""
+"""The price list: sums, names, a team's own file, and models that are not on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms: which words count as one, and which do not count."""
+"""Terms: equal words, ignored words, and counts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_no_text_breaks_it(text: str) -> None:
 
 
 def scores_of(query: str, *texts: str, page: Sequence[int] | None = None) -> list[float]:
-    """BM25 of the texts; each is a page of its own where `page` does not say otherwise."""
+    """BM25 of the texts; by default each is a page of its own."""
     terms = [terms_of(text) for text in texts]
     counts = count_terms(terms_of(query), terms)
     idf = inverse_frequency(terms_by_page(counts, np.array(range(len(texts)) if page is None else page)))

@@ -1,4 +1,4 @@
-"""Providers of chat models with the servers that speak their wire formats, for tests that go through all of them."""
+"""Providers of chat models with servers in their wire formats, for tests that run on all of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GOOD = json.dumps({"question": "What is it?", "wordings": ["it", "what"]})
 
 @dataclass(frozen=True)
 class Vendor:
-    """A provider, its server, and how it says things."""
+    """A provider, its server, and its forms of errors."""
 
     model: str
     server: Callable[..., ModelServer]
@@ -100,7 +100,7 @@ def each(*vendors: Vendor) -> pytest.MarkDecorator:
 
 
 def needed(vendor: Vendor) -> pytest.MarkDecorator:
-    """Skips a test where the vendor's package is not installed."""
+    """Skip a test if the vendor's package is missing."""
     return pytest.mark.skipif(vendor in NOT_INSTALLED, reason="langchain-aws is not installed")
 
 
@@ -109,7 +109,7 @@ def call(model: LangChainChatModel, how: str) -> object:
 
 
 def failure(vendor: Vendor, how: str, *faults: Fault, **options: Any) -> LoreError:
-    """What a call ends in that meets the faults; the answer after them would be right."""
+    """The error of a call that meets the faults; the answer after them would be right."""
     with vendor.server(lambda _: GOOD) as server:
         server.faults.extend(faults)
         with pytest.raises(LoreError) as raised:

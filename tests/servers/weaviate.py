@@ -29,7 +29,7 @@ START_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Address:
-    """Where an index of a test is; as text it can be handed to another process."""
+    """The address of an index; as text it can be passed to another process."""
 
     url: str
     grpc_port: int
@@ -54,7 +54,7 @@ class Address:
 
 @contextmanager
 def running(environment: Mapping[str, str] | None = None) -> Iterator[Address]:
-    """A server for as long as the block lasts; skips the test where there is none to be had."""
+    """Run a server for the length of the block; skip the test if there is none."""
     if url := os.environ.get("LORE_TEST_WEAVIATE_URL"):
         port = int(os.environ.get("LORE_TEST_WEAVIATE_GRPC_PORT", "50051"))
         yield Address(url, port, api_key=os.environ.get("LORE_TEST_WEAVIATE_API_KEY", ""))
@@ -72,7 +72,7 @@ def running(environment: Mapping[str, str] | None = None) -> Iterator[Address]:
 
 
 class Process:
-    """One server on ports of its own of the loopback address; it may be killed and started again over its data."""
+    """One server on its own ports of the loopback address; it can be killed and restarted on its data."""
 
     def __init__(self, program: str, folder: Path, environment: Mapping[str, str]) -> None:
         http, grpc, *inner = free_ports()
@@ -142,7 +142,7 @@ class Process:
 
 @contextmanager
 def client_of(address: Address) -> Iterator[WeaviateClient]:
-    """The vendor's own client, for what a store does not do."""
+    """The vendor's own client, for calls that a store does not make."""
     connection = WeaviateConnection(address.server)
     yield connection.client()
 
@@ -163,7 +163,7 @@ def remove(address: Address) -> None:
 
 
 def free_ports() -> list[int]:
-    """Six neighbouring ports that nobody listens on: Weaviate takes the inner ports of one host to be neighbours."""
+    """Six consecutive free ports: Weaviate expects its internal ports to be consecutive."""
     for _ in range(50):
         with ExitStack() as sockets:
             first = sockets.enter_context(socket.socket())

@@ -1,4 +1,4 @@
-"""Passages as they are stored and read again, to the letter; and what is no passage."""
+"""Stored passages, which come back exactly, and invalid ones."""
 
 from __future__ import annotations
 

@@ -105,10 +105,10 @@ def _decoder() -> Decoder[Chunk]:
     return Decoder(Chunk)
 
 
-def state_value(state: SourceState) -> dict[str, object]:
-    """A source's state as JSON values."""
+def state_json(state: SourceState) -> str:
+    """A source's state as JSON. Raises StoreError for anything but JSON values."""
     synced_at = to_utc(state.synced_at)
-    return {
+    values = {
         "source_id": state.source_id,
         "cursor": state.cursor,
         "recipe": state.recipe,
@@ -117,12 +117,8 @@ def state_value(state: SourceState) -> dict[str, object]:
         "failures": [[failure.document_id, failure.reason] for failure in state.failures],
         "report": dict(state.report),
     }
-
-
-def state_json(state: SourceState) -> str:
-    """A source's state as JSON. Raises StoreError for anything but JSON values."""
     try:
-        return json.dumps(state_value(state))
+        return json.dumps(values)
     except (TypeError, ValueError) as error:
         raise StoreError(
             f"The state of source {state.source_id!r} has a value that JSON can't hold: {error}."

@@ -1,4 +1,4 @@
-"""The contract of every store. A store's test inherits `StoreContract` and says how it is opened."""
+"""The contract of every store. A store's test inherits `StoreContract` and says how to open it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tests.contracts.store.entries import (
     EMBEDDER,
     OTHER_MODEL,
     RECIPE,
+    assert_holds,
     embed,
-    held,
     make_entry,
     open_named,
     texts,
@@ -24,8 +24,8 @@ __all__ = [
     "OTHER_MODEL",
     "RECIPE",
     "StoreContract",
+    "assert_holds",
     "embed",
-    "held",
     "make_entry",
     "open_named",
     "texts",
@@ -33,4 +33,4 @@ __all__ = [
 
 
 class StoreContract(WritingContract, SearchContract, ConcurrencyContract, VersionsContract):
-    """All that a store must do: see `StoreFixtures` for what an inheritor sets."""
+    """The whole contract of a store; `StoreFixtures` says what an inheritor provides."""

@@ -1,4 +1,4 @@
-"""The fixtures of the contract of every store."""
+"""Fixtures of the store contract."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.contracts.store.entries import (
 
 
 class StoreFixtures:
-    """Inherit, set the openers and give fresh indexes.
+    """Inherit, set the openers and provide new indexes.
 
     `opener` is "module:function" of an address and a recipe (default: `RECIPE`), `versions_opener` of an address. They
     are named, not passed, because some tests open the same index from other processes.
@@ -32,12 +32,12 @@ class StoreFixtures:
 
     @pytest.fixture(scope="class")
     def new_address(self) -> Callable[[], str]:
-        """A function that gives the address of a new index; the indexes last for the tests of the class."""
+        """A function that returns the address of a new index, which lives as long as the tests of the class."""
         raise NotImplementedError
 
     @pytest.fixture
     def make_store(self, address: str) -> MakeStore:
-        """Each call opens the same index once more, with a recipe if it is given one."""
+        """Opens the same index again at each call, optionally with a recipe."""
         return lambda *recipe: open_named(self.opener, address, *recipe)
 
     @pytest.fixture
@@ -54,7 +54,7 @@ class StoreFixtures:
 
     @pytest.fixture(scope="class")
     def library(self, new_address: Callable[[], str], request: pytest.FixtureRequest) -> Store:
-        """Thirty documents to be searched only: not indexed yet, all indexed, or some of each."""
+        """Thirty documents for tests that only search: unindexed, indexed, or half of each."""
         store = open_named(self.opener, new_address())
         entries = [
             make_entry(f"d{number:02}", [f"filler{number} common", f"topic{number} common words"])

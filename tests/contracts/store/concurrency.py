@@ -1,4 +1,4 @@
-"""Handles, threads and processes that read and write at once, and kills."""
+"""Concurrent handles, threads and processes, and kills."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from lore.types import Counts
 from tests.contracts.store.base import StoreFixtures
 from tests.contracts.store.entries import (
     MakeStore,
+    assert_holds,
     embed,
-    held,
     make_entry,
     texts,
 )
@@ -46,7 +46,7 @@ class ConcurrencyContract(StoreFixtures):
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(write, range(4)))
-        held(
+        assert_holds(
             store,
             [
                 *(make_entry(f"t{thread}", [f"thread {thread} version 2"]) for thread in range(4)),
@@ -56,7 +56,7 @@ class ConcurrencyContract(StoreFixtures):
 
     @pytest.mark.slow
     def test_the_fingerprint_is_the_last_thing_to_change(self, store: Store, make_store: MakeStore) -> None:
-        """Whoever reads a fingerprint finds the document and chunks that it stands for, until the next one is there."""
+        """A reader of a fingerprint finds its document and chunks until the next fingerprint is written."""
         writer = make_store()
         versions = {str(number): make_entry("a", [f"v{number}"], fingerprint=str(number)) for number in range(15)}
         store.replace([versions["0"]])
@@ -82,11 +82,11 @@ class ConcurrencyContract(StoreFixtures):
                     seen.set()
             writing.result()
         assert checked
-        held(store, [versions["14"]])
+        assert_holds(store, [versions["14"]])
 
     @pytest.mark.slow
     def test_two_processes_write_the_same_documents(self, store: Store, address: str) -> None:
-        """Nothing is doubled, and a reader meanwhile never misses a document that was there before."""
+        """Nothing is duplicated, and a concurrent reader never misses an existing document."""
         stable = rewritten(0)
         store.replace(stable)
         missing: list[str] = []
@@ -114,7 +114,7 @@ class ConcurrencyContract(StoreFixtures):
             stop.set()
             reader.join()
         assert missing == []
-        held(store, [*rewritten(3), *(entry for number in range(8) for entry in fresh(number))])
+        assert_holds(store, [*rewritten(3), *(entry for number in range(8) for entry in fresh(number))])
 
     @pytest.mark.slow
     def test_a_killed_write_is_healed_by_writing_again(self, store: Store, address: str, make_store: MakeStore) -> None:
@@ -136,6 +136,6 @@ class ConcurrencyContract(StoreFixtures):
                         assert store.document(name) == after.document
                         assert store.chunks(name) == list(after.chunks)
                 store.replace(new)
-                held(store, new)
+                assert_holds(store, new)
                 store.optimize()
-        held(make_store(), new)
+        assert_holds(make_store(), new)

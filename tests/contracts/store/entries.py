@@ -1,4 +1,4 @@
-"""Documents with chunks and vectors for tests of stores, and how a store is opened by name."""
+"""Documents with chunks and vectors for tests of stores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def embed(text: str) -> np.ndarray:
 def make_entry(
     name: str, texts: Sequence[str], *, source_id: str = "fake", fingerprint: str = "1", **changes: object
 ) -> EmbeddedDocument:
-    """A document whose chunks are the given texts."""
+    """A document with these texts as chunks."""
     document = make_document(name, "\n".join(texts), source_id, **changes)
     chunks, start = [], 0
     for position, text in enumerate(texts):
@@ -71,8 +71,8 @@ def make_entry(
     return EmbeddedDocument(document, fingerprint, tuple(chunks), vectors)
 
 
-def held(store: Store, entries: Sequence[EmbeddedDocument]) -> None:
-    """Assert that the store holds exactly these entries, to the letter and the bit."""
+def assert_holds(store: Store, entries: Sequence[EmbeddedDocument]) -> None:
+    """Assert that the store holds exactly these entries, bit for bit."""
     assert {document.id: document for document in store.documents()} == {
         entry.document.id: entry.document for entry in entries
     }

@@ -1,4 +1,4 @@
-"""Searches find what they should, and nobody sees what is not for them."""
+"""Search results, filters and audiences."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from lore.types import PUBLIC
 from tests.contracts.store.base import StoreFixtures
 from tests.contracts.store.entries import (
     HOSTILE,
+    assert_holds,
     embed,
-    held,
     make_entry,
     texts,
 )
@@ -142,6 +142,6 @@ class SearchContract(StoreFixtures):
         store.replace([make_entry("d0", ["rewritten"], fingerprint="2")])
         store.optimize()
         store.optimize()
-        held(store, [make_entry("d0", ["rewritten"], fingerprint="2"), *entries[1:50]])
+        assert_holds(store, [make_entry("d0", ["rewritten"], fingerprint="2"), *entries[1:50]])
         assert texts(store.search("rewritten", None, 5, 0.0)) == ["rewritten"]
         assert store.search("99", None, 5, 0.0) == []

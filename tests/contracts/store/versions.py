@@ -1,4 +1,4 @@
-"""Versions are built, promoted, read and dropped side by side."""
+"""Versions that are built, promoted, read and dropped side by side."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.contracts.store.entries import (
     OTHER_MODEL,
     RECIPE,
     MakeStore,
+    assert_holds,
     embed,
-    held,
     make_entry,
     texts,
 )
@@ -74,7 +74,7 @@ class VersionsContract(StoreFixtures):
         assert second.chunks("fake:a") == list(whole.chunks)
         assert second.count() == second.count("fake") == Counts(1, 1, 1)
         assert texts(second.search("whole", None, 5, 0.0)) == ["a, whole"]
-        held(store, entries)
+        assert_holds(store, entries)
         assert texts(store.search("whole", None, 5, 0.0)) == []
 
     def test_writing_one_version_leaves_the_other_behind(self, versions: Versions, store: Store) -> None:
@@ -161,7 +161,7 @@ class VersionsContract(StoreFixtures):
     def test_a_question_that_begins_sees_what_became_of_the_versions_just_before(
         self, versions: Versions, store: Store
     ) -> None:
-        """Whatever was remembered of the versions for the questions before it."""
+        """Whatever the store cached about versions for earlier questions."""
 
         def answered(index: Store) -> list[str]:
             return texts(index.snapshot().search("common", embed("common"), 5, 0.5))
@@ -204,7 +204,7 @@ class VersionsContract(StoreFixtures):
             early.replace([make_entry("b", [])])
         with pytest.raises(IndexMismatchError):
             early.count()
-        held(make_store(), [entry])
+        assert_holds(make_store(), [entry])
 
     def test_settings_of_before_a_promotion_go_on_with_the_version_of_before(
         self, versions: Versions, store: Store, make_store: MakeStore

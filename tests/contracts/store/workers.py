@@ -15,7 +15,7 @@ from tests.contracts.store.entries import (
 
 
 def rewritten(stage: int) -> list[EmbeddedDocument]:
-    """Twelve documents that differ from stage to stage, sharing some chunks, and at stage 0 with other lengths."""
+    """Twelve documents that differ from stage to stage and share some chunks."""
     return [
         make_entry(
             f"d{number}",
@@ -30,7 +30,7 @@ def rewritten(stage: int) -> list[EmbeddedDocument]:
 
 
 def fresh(number: int) -> list[EmbeddedDocument]:
-    """Documents that were never there before."""
+    """Documents that no earlier number has."""
     return [make_entry(f"fresh {number} {copy}", [f"passage {copy}"]) for copy in range(6)]
 
 
@@ -38,7 +38,7 @@ STAGES = [{entry.document.id: entry.chunks for entry in rewritten(stage)} for st
 
 
 class Workers:
-    """Processes that each hold the store open and write when told to."""
+    """Processes that each keep the store open and write on command."""
 
     def __init__(self, opener: str, address: str, count: int) -> None:
         command = [sys.executable, "-m", "tests.contracts.store.workers", opener, address]
@@ -80,7 +80,7 @@ class Workers:
 
 
 def work(opener: str, address: str, commands: Iterator[str]) -> None:
-    """Obey lines: "rewrite 2" writes the documents of that stage, "fresh 2" new ones, "slowly 2" one by one."""
+    """Execute lines: "rewrite 2" writes the documents of that stage, "fresh 2" new ones, "slowly 2" one by one."""
     store = open_named(opener, address)
     store.count()
     print("done", flush=True)

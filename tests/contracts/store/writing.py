@@ -1,4 +1,4 @@
-"""What is written comes back as it was given."""
+"""Writes, which come back unchanged, and deletions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.contracts.store.entries import (
     DIMENSIONS,
     HOSTILE,
     MakeStore,
+    assert_holds,
     embed,
-    held,
     make_entry,
     texts,
 )
@@ -53,8 +53,8 @@ class WritingContract(StoreFixtures):
         full = replace(full, chunks=(summarized, full.chunks[1]))
         bare = make_entry("bare", [], url="", title="")
         store.replace([full, bare])
-        held(store, [full, bare])
-        held(make_store(), [full, bare])
+        assert_holds(store, [full, bare])
+        assert_holds(make_store(), [full, bare])
 
     def test_a_moment_in_another_zone_is_the_same_moment(self, store: Store) -> None:
         moment = datetime(2024, 6, 1, 9, 0, tzinfo=timezone(timedelta(hours=5, minutes=30)))
@@ -68,7 +68,7 @@ class WritingContract(StoreFixtures):
         entries = [make_entry(name, [f"{name} one", f"{name} two"]) for name in "abc"]
         store.replace(entries)
         store.replace(entries)
-        held(store, entries)
+        assert_holds(store, entries)
 
     def test_a_replaced_document_keeps_no_chunk_of_before(self, store: Store) -> None:
         other = make_entry("other", ["Untouched."])
@@ -76,7 +76,7 @@ class WritingContract(StoreFixtures):
         for words in (["kept", "new"], ["quite", "another", "kept"], [], ["back again"]):
             entry = make_entry("a", words, fingerprint=str(words))
             store.replace([entry])
-            held(store, [entry, other])
+            assert_holds(store, [entry, other])
             found = store.search("dropped changed", embed("dropped changed"), 50, 0.5)
             assert {chunk.id for chunk in (*entry.chunks, *other.chunks)} == {hit.chunk.id for hit in found}
 
@@ -88,13 +88,13 @@ class WritingContract(StoreFixtures):
         assert len(list(store.documents())) == 600
         assert len(store.vectors_for([entry.chunks[0].content_hash for entry in entries])) == 600
         assert store.delete("fake", [entry.document.id for entry in entries[1:]]) == 599
-        held(store, entries[:1])
+        assert_holds(store, entries[:1])
 
     def test_deleting_removes_documents_with_their_chunks(self, store: Store) -> None:
         a, b, c = (make_entry(name, [f"{name} one", f"{name} two"]) for name in "abc")
         store.replace([a, b, c])
         assert store.delete("fake", ["fake:a", "fake:c", "fake:unknown", "fake:a"]) == 2
-        held(store, [b])
+        assert_holds(store, [b])
         assert store.delete("fake", ["fake:a"]) == 0
         assert store.vectors_for([a.chunks[0].content_hash]) == {}
 
@@ -128,10 +128,10 @@ class WritingContract(StoreFixtures):
         store.replace([shown, other])
         for _ in range(2):
             store.replace([hidden])
-            held(store, [hidden, other])
+            assert_holds(store, [hidden, other])
             assert texts(store.search("lantern", None, 5, 0.0)) == []
             store.replace([shown])
-            held(store, [shown, other])
+            assert_holds(store, [shown, other])
             assert set(texts(store.search("lantern", None, 5, 0.0))) == {"lantern one", "lantern two"}
 
     def test_only_known_hashes_have_vectors(self, store: Store) -> None:
@@ -181,7 +181,7 @@ class WritingContract(StoreFixtures):
             assert document.metadata == {text: text}
             assert [chunk.text for chunk in store.chunks(entry.document.id)] == [clean]
             assert store.delete("fake", [entry.document.id]) == 1, text
-            held(store, [bystander])
+            assert_holds(store, [bystander])
 
     @pytest.mark.parametrize("spoil", ["chunk twice", "document twice", "shape", "count", "not finite", "metadata"])
     def test_what_cannot_be_stored_is_refused_before_anything_is_written(self, store: Store, spoil: str) -> None:

@@ -1,9 +1,9 @@
-"""A small server that speaks Anthropic's Messages API as far as Lore uses it, streamed and whole.
+"""A small server with the part of Anthropic's Messages API that Lore uses, streamed and whole.
 
     with AnthropicServer(["The answer [1]."]) as server:
         LangChainChatModel("anthropic:claude-haiku-4-5", api_key="k", base_url=server.base_url, ...)
 
-Faults are queued and taken one a request. It needs nothing but the standard library.
+Each request takes one queued fault. Needs only the standard library.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def error(status: int, kind: str, message: str, **headers: str) -> Fault:
 
 
 def stream_error(kind: str, message: str) -> Fault:
-    """A stream that begins well (status 200) and goes on with an error, as when a server becomes overloaded."""
+    """A stream that starts with status 200 and continues with an error, as from an overloaded server."""
     events = [*message_events("m", "Some words first.")[:3], _error(kind, message)]
     body = b"".join(map(_event, events))
     return Fault(200, body, {"Content-Type": "text/event-stream"})
@@ -73,7 +73,7 @@ def message_of(model: str, text: str) -> dict[str, Any]:
 
 
 def message_events(model: str, text: str) -> list[dict[str, Any]]:
-    """The events of a streamed message, a word each."""
+    """The events of a streamed message, one word each."""
     start = message_of(model, "") | {"content": [], "stop_reason": None, "usage": _usage(1)}
     words = [word + " " for word in text.split(" ")]
     words[-1] = words[-1][:-1]

@@ -1,9 +1,9 @@
-"""A small server that speaks Amazon Bedrock's Converse calls as far as Lore uses them, streamed and whole.
+"""A small server with the part of Amazon Bedrock's Converse API that Lore uses, streamed and whole.
 
     with BedrockServer(["The answer [1]."]) as server:
         LangChainChatModel("bedrock_converse:MODEL_ID", api_key=None, base_url=server.base_url, ...)
 
-Streams are in AWS's binary event format. Faults are queued and taken one a request. Needs only the standard library.
+Streams are in AWS's binary event format. Each request takes one queued fault. Needs only the standard library.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def error(status: int, kind: str, message: str, **headers: str) -> Fault:
 
 
 def stream_error(kind: str, message: str) -> Fault:
-    """A stream that begins well (status 200) and goes on with an error."""
+    """A stream that starts with status 200 and continues with an error."""
     events = [*converse_events("Some words first.")[:2], {":exception-type": kind, "message": message}]
     return Fault(200, b"".join(map(_event, events)), {"Content-Type": "application/vnd.amazon.eventstream"})
 
@@ -59,7 +59,7 @@ def converse(text: str) -> dict[str, Any]:
 
 
 def converse_events(text: str) -> list[dict[str, Any]]:
-    """The events of a streamed answer, a word each; ":event-type" becomes the header of its message."""
+    """The events of a streamed answer, one word each; ":event-type" becomes the header of its message."""
     words = [word + " " for word in text.split(" ")]
     words[-1] = words[-1][:-1]
     return [

@@ -1,9 +1,9 @@
-"""A small server that speaks Cohere's v2 rerank call: a document scores by the share of the query's words it holds.
+"""A small server with Cohere's v2 rerank call: a document's score is the share of the query's words that it holds.
 
     with CohereServer() as server:
         CohereReranker("rerank-v4.0-pro", api_key="k", base_url=server.base_url, ...)
 
-Faults are queued and taken one a request. It needs nothing but the standard library.
+Each request takes one queued fault. Needs only the standard library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the small servers of models have in common: requests that are kept, replies, and faults taken one a request."""
+"""Common parts of the small model servers: recorded requests, replies, and a queued fault for each request."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.servers.local import LocalServer, QuietHandler
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one request.
+    """The fault of one request.
 
     `status` with `body` and `headers` replaces the answer. `change` alters the JSON of a right answer (for a stream: of
-    each event), `cut` sends only half of it (for a stream: half of its events) and closes; `clean_cut` ends a stream
-    early but in good order. `drip` sends a byte at a time with so many seconds between, and without end.
+    each event). `cut` sends half of it (for a stream: half of its events) and closes; `clean_cut` ends a stream early,
+    but properly. `drip` sends single bytes without end, with this many seconds between.
     """
 
     status: int = 200
@@ -39,7 +39,7 @@ def json_fault(status: int, body: object, headers: Mapping[str, str]) -> Fault:
 
 @dataclass(frozen=True)
 class Request:
-    """A call that came in."""
+    """A received request."""
 
     path: str
     headers: Mapping[str, str]
@@ -47,7 +47,7 @@ class Request:
 
 
 class ModelServer(LocalServer):
-    """Serves on a free port of 127.0.0.1 while the context is open. Replies are given, or come from a function."""
+    """Serves on a free port of 127.0.0.1 while the context is open. Replies are a list or a function."""
 
     def __init__(self, replies: Iterable[str] | Callable[[dict[str, Any]], str] = ()) -> None:
         self.requests: list[Request] = []
@@ -69,13 +69,13 @@ class ModelServer(LocalServer):
 
 
 def _say_unless_gone(request: object, address: object) -> None:
-    """Print what went wrong in the server, but for a client that did not wait for the answer."""
+    """Print errors of the server, except for a client that did not wait for the answer."""
     if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
         traceback.print_exc()
 
 
 class ModelHandler(QuietHandler):
-    """Answers posts: `respond` for each kind of server, and what is common to sending."""
+    """Answers posts by the `respond` of each kind of server."""
 
     api: ModelServer
 
@@ -102,7 +102,7 @@ class ModelHandler(QuietHandler):
     def stream(
         self, events: Sequence[dict[str, Any]], fault: Fault, write: Callable[[dict[str, Any]], bytes], end: bytes = b""
     ) -> None:
-        """Send the events as `write` puts them, in chunks; `end` closes a stream that is whole."""
+        """Send the events in chunks, as `write` formats them; `end` closes a complete stream."""
         self.start("text/event-stream")
         broken = fault.cut or fault.clean_cut
         for event in events[: len(events) // 2] if broken else events:

@@ -1,9 +1,9 @@
-"""A small server that speaks Ollama's chat call as far as Lore uses it: lines of JSON, streamed and whole.
+"""A small server with the part of Ollama's chat call that Lore uses: lines of JSON, streamed and whole.
 
     with OllamaServer(["The answer [1]."]) as server:
         LangChainChatModel("ollama:tiny", api_key=None, base_url=server.base_url, ...)
 
-Faults are queued and taken one a request. It needs nothing but the standard library.
+Each request takes one queued fault. Needs only the standard library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def error(status: int, message: str, **headers: str) -> Fault:
 
 
 def stream_error(message: str) -> Fault:
-    """A stream that begins well (status 200) and goes on with an error."""
+    """A stream that starts with status 200 and continues with an error."""
     lines = [*chat_events("m", "Some words first.")[:2], {"error": message}]
     return Fault(200, b"".join(map(_line, lines)), {"Content-Type": "application/x-ndjson"})
 
@@ -46,7 +46,7 @@ class OllamaServer(ModelServer):
 
 
 def chat_events(model: str, text: str) -> list[dict[str, Any]]:
-    """The lines of a streamed answer, a word each, the last one with what it took."""
+    """The lines of a streamed answer, one word each, the last one with the usage."""
     words = [word + " " for word in text.split(" ")]
     words[-1] = words[-1][:-1]
     head = {"model": model, "created_at": "2026-11-30T12:00:00.000000Z"}

@@ -1,9 +1,9 @@
-"""A small server that speaks the part of OpenAI's API that Lore uses: embeddings, and chat completions with streaming.
+"""A small server with the part of OpenAI's API that Lore uses: embeddings, and chat completions with streaming.
 
     with OpenAIServer() as server:
         OpenAIEmbedder("text-embedding-3-small", api_key="k", base_url=server.base_url, ...)
 
-Faults are queued and taken one a request. It needs nothing but the standard library.
+Each request takes one queued fault. Needs only the standard library.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Handler(ModelHandler):
 
 
 class OpenAIServer(ModelServer):
-    """Chat answers are given, or come from a function. `unknown_options` are refused.
+    """Chat answers are a list or a function. The server rejects `unknown_options`.
 
-    Embeddings are of `dimensions` numbers (by default as the model has them, or the request asks), made from a hash of
-    the text and deliberately not of unit length.
+    Embeddings have `dimensions` numbers (default: the model's, or the request's), made from a hash of the text and
+    deliberately not of unit length.
     """
 
     handler = Handler
@@ -93,13 +93,13 @@ class OpenAIServer(ModelServer):
 
 
 def embedding_of(text: str, size: int) -> list[float]:
-    """The vector that the server gives for a text: equal texts, equal vectors."""
+    """The server's vector for a text; equal texts have equal vectors."""
     seed = hashlib.sha256(text.encode()).digest()
     return [(seed[at % 32] - 127.5 + at % 7) / 64 for at in range(size)]
 
 
 def usage_of(text: str) -> dict[str, Any]:
-    """A token a word."""
+    """One token per word."""
     tokens = len(text.split())
     return {
         "prompt_tokens": PROMPT_TOKENS,
@@ -123,7 +123,7 @@ def completion(model: str, text: str) -> dict[str, Any]:
 
 
 def completion_events(model: str, text: str, with_usage: bool) -> list[dict[str, Any]]:
-    """The events of a streamed completion, a word each, and at the end what it took if that was asked for."""
+    """The events of a streamed completion, one word each, and at the end the usage on request."""
 
     def event(*choices: dict[str, Any], **more: Any) -> dict[str, Any]:
         head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}

@@ -1,4 +1,4 @@
-"""A table of chunks that is large enough for an index of its vectors: nothing is lost by it, or shown to others."""
+"""The vector index of a large chunk table: it loses nothing and respects audiences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXACT_ROWS = 2_000
 
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[Any]:
-    """Chunks in some hundred clusters, as pages on the same subjects are; every tenth is for the staff."""
+    """Chunks in a hundred clusters, like pages on the same subjects; every tenth is for the staff."""
     table = lancedb.connect(tmp_path).create_table("chunks", schema=schema.chunk_schema(DIMENSIONS))
     write(table, range(CHUNKS))
     yield table
@@ -59,7 +59,7 @@ def test_the_nearest_are_found_with_their_true_cosines(table: Any) -> None:
 
 
 def test_both_rankings_are_weighed_by_true_cosines(table: Any) -> None:
-    """As if all vectors had been compared: what the index has of them only says which are looked at."""
+    """As if all vectors had been compared: the quantized index only selects candidates."""
     optimize_chunks(table, exact_rows=EXACT_ROWS)
     vectors = np.stack([vector_of(number) for number in range(CHUNKS)])
     equal = 0
@@ -108,7 +108,7 @@ def found(table: Any, number: int) -> list[int]:
 def searched(
     table: Any, vector: np.ndarray, limit: int, audiences: Sequence[str], words: str = "", alpha: float = 1.0
 ) -> list[Hit]:
-    """What is found, by vector alone where nothing else is said."""
+    """The hits of a search, by default by vector alone."""
     folder = Path(table.uri).parent
 
     async def newest() -> list[Hit]:

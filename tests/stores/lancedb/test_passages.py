@@ -1,4 +1,4 @@
-"""Passages that are read by row number: once for the searches of a question, and not kept without end."""
+"""Passages by row number: read once for the searches of a question, in a bounded cache."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def table(chunks: list[Chunk], tmp_path: Path) -> CountedTakes:
 
 
 class CountedTakes:
-    """A table that notes which rows were taken from it."""
+    """A table that records which rows were read."""
 
     def __init__(self, table: Any) -> None:
         self._table = table

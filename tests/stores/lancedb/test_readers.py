@@ -1,4 +1,4 @@
-"""Tables that stay at one commit while they are lent, and are at the newest when they are lent again."""
+"""Tables pinned to one commit while they are lent, and moved to the newest before they are lent again."""
 
 from __future__ import annotations
 

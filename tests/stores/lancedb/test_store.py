@@ -1,4 +1,4 @@
-"""The embedded store, held to the contract, and what is its own: the folder, the lock, errors in words."""
+"""The embedded store: the contract, and its own folder, lock and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lore.stores.lancedb.store import LanceStore
 from lore.stores.lancedb.versions import LanceVersions
 from lore.types import Counts, Recipe, SourceState
 
-from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, embed, held, make_entry, texts
+from tests.contracts.store import DIMENSIONS, RECIPE, StoreContract, assert_holds, embed, make_entry, texts
 
 
 def open_store(address: str, recipe: Recipe = RECIPE) -> LanceStore:
@@ -108,7 +108,7 @@ def test_an_index_whose_making_was_cut_off_is_completed(address: str, table: str
     store = open_store(address)
     assert store.count() == Counts(0, 0, 0)
     store.replace([entry])
-    held(store, [entry])
+    assert_holds(store, [entry])
     assert texts(store.search("deploy", None, 5, 0.0)) == ["Deployments were running"]
 
 
@@ -141,7 +141,7 @@ def test_an_index_whose_manifest_is_gone_is_damaged_and_not_empty(address: str) 
         with pytest.raises(StoreError, match=r"damaged: its manifest\.json is missing.*lore sync --all"):
             act()
     (Path(address) / MANIFEST_FILE).write_text(manifest)
-    held(open_store(address), [entry])
+    assert_holds(open_store(address), [entry])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"live": 2, "versions": []}', '{"live": 1, "versions": [{}]}'])
@@ -160,7 +160,7 @@ def test_an_index_that_is_removed_meanwhile_is_made_again(address: str) -> None:
     shutil.rmtree(address)
     assert reader.count() == Counts(0, 0, 0)
     writer.replace([entry])
-    held(reader, [entry])
+    assert_holds(reader, [entry])
 
 
 @pytest.mark.parametrize("recipe", [RECIPE, Recipe("fake:other", DIMENSIONS)], ids=["same model", "another model"])
@@ -198,7 +198,7 @@ def test_a_version_of_the_number_of_a_dropped_one_is_not_taken_for_it(address: s
 
 
 def test_of_both_rankings_the_best_are_those_of_all_their_scores(address: str) -> None:
-    """One is nearest by far, and what keywords find weakly is still more than the others that are near have."""
+    """One chunk is by far the nearest, and weak keyword matches still beat the other near ones."""
     vectors = np.zeros((9, DIMENSIONS), np.float32)
     vectors[:, :2] = [(1, 0), *[(0.6, 0.8)] * 3, (0, 1), *[(-0.6, 0.8)] * 4]
     found = ["near"] * 5 + ["needle " * 4, *("needle" + " hay" * length for length in (40, 45, 60))]

@@ -1,4 +1,4 @@
-"""How chunks are put in place of others: no more is written than changed, and a killed replacement shows nothing."""
+"""Replacement of chunks: only changes are written, and an interrupted one stays invisible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lore.stores.lancedb.store import LanceStore
 from lore.stores.lancedb.tables import BLANK, replace_chunks, upsert
 from lore.types import Counts, EmbeddedDocument
 
-from tests.contracts.store import RECIPE, embed, held, make_entry, texts
+from tests.contracts.store import RECIPE, assert_holds, embed, make_entry, texts
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_chunks_that_did_not_change_are_not_written(store: LanceStore, address: 
     store.replace([changed])
     table = chunk_table(address)
     assert table.stats()["fragment_stats"]["num_fragments"] == fragments + 1
-    held(store, [changed])
+    assert_holds(store, [changed])
 
 
 @pytest.mark.parametrize("change", ["vectors", "audiences", "headings", "text"])
@@ -56,7 +56,7 @@ def test_any_change_of_a_chunk_is_written(store: LanceStore, change: str) -> Non
         value: object = "other" if change == "text" else ("other",)
         changed = replace(entry, chunks=tuple(replace(chunk, **{change: value}) for chunk in entry.chunks))
     store.replace([changed])
-    held(store, [changed])
+    assert_holds(store, [changed])
 
 
 @pytest.mark.parametrize("heal", ["optimize", "replace"])
@@ -72,7 +72,7 @@ def test_blank_rows_of_a_killed_replacement_are_nowhere_seen_and_swept_away(
         for chunk in other.chunks
     ]
     upsert(table, "id", type(schema.state_rows([])).from_pylist(blanks, schema=table.schema))
-    held(store, [entry])
+    assert_holds(store, [entry])
     assert store.count("fake") == Counts(1, 1, 1)
     for alpha in (0.0, 0.5, 1.0):
         assert set(texts(store.search("kept stale", embed("stale"), 5, alpha))) <= {"kept"}
@@ -82,4 +82,4 @@ def test_blank_rows_of_a_killed_replacement_are_nowhere_seen_and_swept_away(
         entry = make_entry("a", ["rewritten"], fingerprint="2")
         store.replace([entry])
     assert chunk_table(address).count_rows() == 1
-    held(store, [entry])
+    assert_holds(store, [entry])

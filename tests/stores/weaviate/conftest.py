@@ -1,4 +1,4 @@
-"""One Weaviate server for all tests that need one, and an index of its own for each of them."""
+"""One Weaviate server for all tests, and an index of its own for each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def weaviate_server() -> Iterator[Address]:
 
 @pytest.fixture
 def weaviate_index(weaviate_server: Address) -> Iterator[Address]:
-    """The address of an index that is not there yet; whatever is made below its prefix is removed afterwards."""
+    """The address of an index that does not exist yet; everything below its prefix is removed afterwards."""
     address = weaviate_server.but(prefix=f"T{uuid4().hex}_")
     yield address
     remove(address)

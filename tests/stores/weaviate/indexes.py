@@ -1,4 +1,4 @@
-"""Indexes on the server of the tests, opened by their address."""
+"""Openers of indexes on the tests' server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A collection that notes what it is asked, and replies as the server does."""
+"""A fake collection that records messages and replies like the server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VECTOR = np.array([0.6, 0.8], dtype=np.float32)
 
 @dataclass
 class Recorder:
-    """A collection that keeps the messages it is asked with and finds, in every search, results made beforehand."""
+    """Records the messages that it receives and returns prepared results for every search."""
 
     results: Sequence[Any] = ()
     name: str = "LoreChunks"
@@ -50,18 +50,18 @@ class Recorder:
 
     @property
     def read(self) -> list[list[str]]:
-        """The ids of each reading."""
+        """The ids of each read."""
         return [ids for request in self.asked if (ids := ids_read(request))]
 
 
 def ids_read(request: Any) -> list[str]:
-    """Which passages a message asks for; none where it is a search."""
+    """The ids of the passages that a message reads; none for a search."""
     where = request.filters
     return list(where.value_text_array.values) if where.target.property == "_id" else []
 
 
 def asked(text: str, vector: np.ndarray | None, alpha: float, **changes: Any) -> Any:
-    """The message that such a search sends."""
+    """The message that a search sends."""
     recorder = Recorder()
     assert recorder.search(text, vector, alpha=alpha, **{"limit": 100, **changes}) == []
     (request,) = recorder.asked
@@ -69,7 +69,7 @@ def asked(text: str, vector: np.ndarray | None, alpha: float, **changes: Any) ->
 
 
 def result(name: str, score: float, explained: str = "", audiences: Sequence[str] = (PUBLIC,)) -> Any:
-    """A hit as the server gives it."""
+    """A hit as the server returns it."""
     (chunk,) = make_entry(name, ["text"], audiences=tuple(audiences)).chunks
     found = search_get_pb2.SearchResult()
     payload = chunk_values(replace(chunk, id=name))["payload"]

@@ -1,4 +1,4 @@
-"""Which collections are created, how they are laid out, and what is said of those that are not as needed."""
+"""Collections: creation, layout, and errors about a wrong one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lore.stores.weaviate.server.connection import WeaviateServer
 from lore.stores.weaviate.store import WeaviateStore
 from lore.types import Counts
 
-from tests.contracts.store import RECIPE, embed, held, make_entry, texts
+from tests.contracts.store import RECIPE, assert_holds, embed, make_entry, texts
 from tests.servers.weaviate import Address, client_of, names_at, remove
 from tests.stores.weaviate.indexes import open_at
 
@@ -54,7 +54,7 @@ def test_index_and_quantization_are_what_was_set(weaviate_index: Address, index:
     entry = make_entry("a", ["one thing", "another thing"])
     store = open_at(weaviate_index, options=CollectionOptions(1, index, quantization))  # type: ignore[arg-type]
     store.replace([entry])
-    held(store, [entry])
+    assert_holds(store, [entry])
     assert texts(store.search("another", embed("another"), 1, 0.5)) == ["another thing"]
     open_at(weaviate_index, options=CollectionOptions(1, index, quantization)).replace([entry])  # type: ignore[arg-type]
     differing = open_at(weaviate_index)  # who only reads is not told
@@ -76,13 +76,13 @@ def test_index_and_quantization_are_what_was_set(weaviate_index: Address, index:
 def test_what_the_server_cannot_make_names_the_setting_and_is_mended_by_it(
     weaviate_index: Address, shape: CollectionOptions, setting: str
 ) -> None:
-    """The server of the tests is alone and indexes at once."""
+    """The tests' server is a single node without asynchronous indexing."""
     entry = make_entry("a", ["text"])
     with pytest.raises(StoreError, match=setting):
         open_at(weaviate_index, options=shape).replace([entry])
     assert open_at(weaviate_index).count() == Counts(0, 0, 0)
     open_at(weaviate_index).replace([entry])
-    held(open_at(weaviate_index), [entry])
+    assert_holds(open_at(weaviate_index), [entry])
 
 
 def test_a_schema_that_differs_is_named_field_by_field(weaviate_index: Address) -> None:
@@ -131,7 +131,7 @@ def test_several_that_make_the_index_at_once_make_one(weaviate_index: Address) -
     stores = [open_at(weaviate_index) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda number: stores[number].replace([make_entry(f"d{number}", ["text"])]), range(4)))
-    held(open_at(weaviate_index), [make_entry(f"d{number}", ["text"]) for number in range(4)])
+    assert_holds(open_at(weaviate_index), [make_entry(f"d{number}", ["text"]) for number in range(4)])
 
 
 def test_an_index_that_is_removed_meanwhile_is_made_again(weaviate_index: Address) -> None:
@@ -145,4 +145,4 @@ def test_an_index_that_is_removed_meanwhile_is_made_again(weaviate_index: Addres
     assert caught.value.retryable
     assert reader.count() == Counts(0, 0, 0)
     writer.replace([entry])
-    held(reader, [entry])
+    assert_holds(reader, [entry])

@@ -1,4 +1,4 @@
-"""The commands of a day with an index on a real server: sync, ask, build, promote, roll back, export and import."""
+"""Commands over an index on a real server: sync, ask, build, promote, roll back, export and import."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("weaviate")
 
 
 class Lore:
-    """`lore` over a knowledge base of three pages, whose index is on the server."""
+    """`lore` over a knowledge base of three pages with its index on the server."""
 
     def __init__(self, folder: Path, cache: Path, address: Address) -> None:
         self.settings = environment(folder, cache) | {

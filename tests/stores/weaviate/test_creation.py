@@ -1,4 +1,4 @@
-"""How an index and its versions are created on a server: by several at once, by one that is killed, by recipe."""
+"""Creation of an index and its versions: concurrent, interrupted, by recipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lore.stores.manifest import version_to_json
 from lore.stores.weaviate.collections.schema import CollectionOptions, object_id
 from lore.types import Counts, IndexVersion, Recipe
 
-from tests.contracts.store import DIMENSIONS, OTHER_MODEL, RECIPE, held, make_entry
+from tests.contracts.store import DIMENSIONS, OTHER_MODEL, RECIPE, assert_holds, make_entry
 from tests.servers.weaviate import Address, client_of, names_at
 from tests.stores.weaviate.indexes import open_at, versions_at
 
@@ -34,7 +34,7 @@ def test_several_that_create_at_once_get_numbers_of_their_own(weaviate_index: Ad
 
 
 def test_several_recipes_that_make_the_index_at_once_make_one(weaviate_index: Address) -> None:
-    """The others are told, and not one of their vectors is among those of the first."""
+    """The others get an error, and none of their vectors is among those of the first."""
     recipes = [RECIPE, Recipe("fake:other", DIMENSIONS), Recipe("fake:third", DIMENSIONS)]
     stores = [open_at(weaviate_index, recipe) for recipe in recipes]
 
@@ -61,7 +61,7 @@ def test_a_number_is_given_once(weaviate_index: Address) -> None:
 
 
 def test_an_index_whose_making_was_cut_off_is_completed_by_the_next_write(weaviate_index: Address) -> None:
-    """From the end of the making to its beginning, less and less was made."""
+    """Each round undoes more steps of the creation, from the last to the first."""
     open_at(weaviate_index).replace([ENTRY])
     prefix = weaviate_index.prefix
     with client_of(weaviate_index) as client:
@@ -77,13 +77,13 @@ def test_an_index_whose_making_was_cut_off_is_completed_by_the_next_write(weavia
                 lose()
             open_at(weaviate_index).count()
             open_at(weaviate_index).replace([ENTRY])
-            held(open_at(weaviate_index), [ENTRY])
+            assert_holds(open_at(weaviate_index), [ENTRY])
             assert client.alias.exists(alias_name=f"{prefix}Chunks")
         for lose in lost[:3]:
             lose()
         with pytest.raises(IndexMismatchError, match="fake:words"):  # it is made with what its first maker chose
             open_at(weaviate_index, OTHER_MODEL).replace([ENTRY])
-    held(open_at(weaviate_index), [ENTRY])
+    assert_holds(open_at(weaviate_index), [ENTRY])
 
 
 def test_what_killed_makers_and_removers_left_is_removed_when_nobody_can_be_at_it(weaviate_index: Address) -> None:
@@ -104,7 +104,7 @@ def test_what_killed_makers_and_removers_left_is_removed_when_nobody_can_be_at_i
     assert versions.create(RECIPE).number == 5
     left = {name.removeprefix(weaviate_index.prefix) for name in names_at(weaviate_index)}
     assert left == {"State", "Documents", "Chunks_1", "Marks_1", "Chunks_3", "Chunks_5", "Marks_5"}
-    held(store, [ENTRY])
+    assert_holds(store, [ENTRY])
 
 
 def test_a_version_is_laid_out_by_its_recipe_and_else_by_the_settings(weaviate_index: Address) -> None:
@@ -120,7 +120,7 @@ def test_a_version_is_laid_out_by_its_recipe_and_else_by_the_settings(weaviate_i
     assert "lore index build" in caught.value.remedy
     second = versions.open(2)
     second.replace_chunks([ENTRY])
-    held(second, [ENTRY])
+    assert_holds(second, [ENTRY])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Pages that are there twice, on the server store: what a sync hides and shows is so in every version there too."""
+"""Duplicate pages on the server store: a sync hides and shows them in every version."""
 
 from __future__ import annotations
 

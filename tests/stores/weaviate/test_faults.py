@@ -1,4 +1,4 @@
-"""Weaviate refuses, is away, answers late or is cut off: an error in words, and nothing lost or doubled."""
+"""Weaviate rejects, is down, answers late or is cut off: a clear error, and nothing lost or duplicated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lore.stores.weaviate.server.connection import WeaviateServer
 from lore.stores.weaviate.store import WeaviateStore
 from lore.types import Counts
 
-from tests.contracts.store import RECIPE, embed, held, make_entry
+from tests.contracts.store import RECIPE, assert_holds, embed, make_entry
 from tests.servers.faults import Proxy, answering, failing_grpc, failing_rest
 from tests.servers.weaviate import Address, Process
 from tests.stores.weaviate.indexes import open_at
@@ -31,7 +31,7 @@ SECRET = "the-secret-key"
 
 @pytest.fixture(scope="module")
 def grpc_port() -> Iterator[int]:
-    """A port at which something answers to gRPC."""
+    """A port that answers gRPC."""
     with failing_grpc(grpc.StatusCode.UNIMPLEMENTED, "nothing is served here") as port:
         yield port
 
@@ -42,7 +42,7 @@ def open_on(url: str, grpc_port: int = 1, timeout: float = 1.0, api_key: str | N
 
 
 def persist(act: Callable[[], object]) -> None:
-    """Do as a caller does who is told that trying again can help: a busy machine may need longer than the timeout."""
+    """Retry like a caller after a retryable error: a busy machine may exceed the timeout."""
     for attempt in range(10):
         try:
             act()
@@ -187,7 +187,7 @@ def test_answers_that_come_late_are_an_error_and_then_all_is_well(weaviate_index
             store.search("text", embed("text"), 5, 0.5)
         assert caught.value.retryable
         proxy.delay = 0.0
-    held(open_at(weaviate_index), [entry])
+    assert_holds(open_at(weaviate_index), [entry])
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_write_that_is_cut_off_is_completed_by_writing_again(weaviate_index: A
                 assert chunks == {chunk.id for chunk in after.chunks}
         proxy.mend()
         persist(lambda: store.replace(new))
-        held(store, new)
+        assert_holds(store, new)
 
 
 @pytest.mark.slow
@@ -237,9 +237,9 @@ def test_a_server_that_dies_is_an_error_and_loses_nothing_when_it_is_back(tmp_pa
         process.start()
         again = open_at(process.address)
         again.delete("fake", [name for name in again.fingerprints("fake") if name.startswith("fake:x")])
-        held(again, entries[:20])
+        assert_holds(again, entries[:20])
         store.replace(entries)
-        held(store, entries)
+        assert_holds(store, entries)
         assert store.count() == Counts(30, 30, 30)
     finally:
         process.stop()
@@ -272,7 +272,7 @@ def test_what_a_killed_server_holds_but_does_not_find_is_written_anew(tmp_path: 
             again = open_at(process.address)
             finished = {name for name, fingerprint in again.fingerprints("fake").items() if fingerprint}
             again.replace([entry for entry in some if entry.document.id not in finished])
-            held(again, entries[: first + 8])
+            assert_holds(again, entries[: first + 8])
             assert again.count("fake") == Counts(first + 8, 60 * (first + 8), 60 * (first + 8))
     finally:
         process.stop()

@@ -1,4 +1,4 @@
-"""More and larger objects than the server gives or takes at once."""
+"""More and larger objects than the server returns or accepts in one call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lore.stores.weaviate.objects import batches, read
 from lore.stores.weaviate.objects.batches import NewObject, insert
 from lore.types import Counts
 
-from tests.contracts.store import DIMENSIONS, held, make_entry
+from tests.contracts.store import DIMENSIONS, assert_holds, make_entry
 from tests.servers.weaviate import Address, client_of
 from tests.stores.weaviate.indexes import open_at
 
@@ -33,7 +33,7 @@ def test_a_document_may_have_more_chunks_than_one_query_gives(weaviate_index: Ad
     store.replace([shorter])
     assert store.count() == Counts(2, 10_046, 10_046)
     assert store.delete("fake", ["fake:large"]) == 1
-    held(store, [small])
+    assert_holds(store, [small])
 
 
 @pytest.mark.parametrize("most", [4, 100], ids=["at the limit", "larger than the server says"])
@@ -56,7 +56,7 @@ def test_a_source_may_have_more_documents_than_one_query_gives(
 
 
 def test_a_document_that_the_server_does_not_take_is_named_and_the_others_are_stored(weaviate_index: Address) -> None:
-    """The server of the tests takes messages of 6 MB."""
+    """The tests' server accepts messages of 6 MB."""
     store = open_at(weaviate_index)
     good, other = make_entry("good", ["good"]), make_entry("other", ["other"])
     store.replace([good, make_entry("huge", ["was small"])])
@@ -80,7 +80,7 @@ def test_a_document_whose_chunk_is_not_taken_stays_unfinished_and_keeps_what_it_
     assert store.fingerprints("fake") == {"fake:a": ""}
     assert {chunk.text for chunk in store.chunks("fake:a")} == {"before", "taken"}
     store.replace([entry])
-    held(store, [entry])
+    assert_holds(store, [entry])
 
 
 def test_large_documents_are_read_in_more_messages_than_one(weaviate_index: Address) -> None:
@@ -88,7 +88,7 @@ def test_large_documents_are_read_in_more_messages_than_one(weaviate_index: Addr
     bare = [make_entry(f"d{number}", []) for number in range(8)]
     entries = [replace(entry, document=replace(entry.document, text="large " * 250_000)) for entry in bare]
     store.replace(entries)
-    held(store, entries)
+    assert_holds(store, entries)
     assert store.delete("fake", [entry.document.id for entry in entries]) == 8
 
 

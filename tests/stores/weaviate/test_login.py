@@ -1,4 +1,4 @@
-"""Logins to Weaviate by OpenID Connect, against a server that issues tokens and one port that answers gRPC."""
+"""Logins to Weaviate by OpenID Connect, against a server that issues tokens and a port that answers gRPC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages are read once for searches side by side, and as they are now."""
+"""Passages, read once for concurrent searches and in their current state."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_what_is_read_is_not_kept_for_as_long_as_searches_overlap() -> None:
     read: list[list[list[str]]] = []
 
     class Outer(Recorder):
-        """A search that goes on while others begin and end."""
+        """A search that continues while others begin and end."""
 
         def _answer(self, request: Any) -> Any:
             if not ids_read(request):
@@ -155,7 +155,7 @@ def test_what_is_read_is_not_kept_for_as_long_as_searches_overlap() -> None:
 
 
 class Removing(Recorder):
-    """A collection from which passages vanish after they were ranked: `rankings` are what each search finds."""
+    """A collection whose passages vanish after the ranking; `rankings` are the results of each search."""
 
     rankings: Sequence[str] = ()
     there = ""
@@ -170,7 +170,7 @@ def test_what_changes_back_and_forth_is_found_by_who_may_see_it_in_the_end() -> 
     shared = WeaviatePassages()
 
     class Outer(Recorder):
-        """A search that goes on while another reads "a" that may not be seen yet, and a third one ranks it."""
+        """A search that continues while another reads "a", which is still hidden, and a third one ranks it."""
 
         def _answer(self, request: Any) -> Any:
             if not ids_read(request):
@@ -180,7 +180,7 @@ def test_what_changes_back_and_forth_is_found_by_who_may_see_it_in_the_end() -> 
             return super()._answer(request)
 
     class Late(Recorder):
-        """What it ranks is shown at last when it has ranked for the third time."""
+        """Its passage becomes visible at the third ranking."""
 
         def _answer(self, request: Any) -> Any:
             audience = PUBLIC if len(self.asked) - len(self.read) > 2 else "staff"
@@ -214,7 +214,7 @@ def test_what_another_search_has_read_before_it_was_shown_is_read_anew() -> None
     found: list[list[tuple[str, ...]]] = []
 
     class Outer(Recorder):
-        """A search that goes on while others begin and end."""
+        """A search that continues while others begin and end."""
 
         def _answer(self, request: Any) -> Any:
             if not ids_read(request):

@@ -1,4 +1,4 @@
-"""What is asked of Weaviate and how its replies are read: by messages, and by the client's documented methods."""
+"""Queries of Weaviate and their replies, by messages and by the client's documented methods."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_client_without_the_private_method_is_asked_by_its_documented_methods(
 
 
 def test_the_installed_client_is_one_that_messages_were_tested_with(weaviate_index: Address) -> None:
-    """After an update of weaviate-client: run these tests with another `TESTED_CLIENT`."""
+    """After an update of weaviate-client, run these tests with a new `TESTED_CLIENT`."""
     with client_of(weaviate_index) as client:
         chunks = client.collections.use(f"{weaviate_index.prefix}Chunks")
         assert isinstance(queries_for(chunks, weaviate.__version__), MessageQueries)
@@ -133,7 +133,7 @@ def test_a_hit_has_the_scores_that_were_computed() -> None:
 
 @pytest.fixture(scope="module")
 def library(weaviate_server: Address) -> Iterator[WeaviateStore]:
-    """Passages of many kinds, some of them not for the public or of another source."""
+    """Passages of many kinds, some hidden from the public or from another source."""
     address = weaviate_server.but(prefix=f"T{uuid4().hex}_")
     entries = [
         make_entry(f"d{number}", [f"topic{number % 5} common {'word ' * number}", "Café 日本語 \n\t 'quoted' \\ \0"])
@@ -167,7 +167,7 @@ def library(weaviate_server: Address) -> Iterator[WeaviateStore]:
 def test_messages_find_what_the_clients_documented_methods_find(
     library: WeaviateStore, weaviate_server: Address, sources: tuple[str, ...], text: str, alpha: float, weight: float
 ) -> None:
-    """To the bit. The limit is beyond all passages, because the server breaks ties as it likes."""
+    """Bit for bit. The limit exceeds the passages, because the server breaks ties arbitrarily."""
     vector = embed(text or "topic2 common")
     with client_of(weaviate_server) as client:
         chunks = client.collections.use(f"{library._index.prefix}Chunks")

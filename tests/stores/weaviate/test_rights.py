@@ -1,4 +1,4 @@
-"""Keys that may do no more than they need to, and what is said of those that may less."""
+"""Keys with exactly the rights that they need, and errors about those with fewer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lore.settings import Settings
 from lore.types import Counts, SourceState
 from pydantic import SecretStr
 
-from tests.contracts.store import embed, held, make_entry, texts
+from tests.contracts.store import assert_holds, embed, make_entry, texts
 from tests.servers.weaviate import WRITER, Address, names_at
 from tests.stores.weaviate.conftest import key_with
 from tests.stores.weaviate.indexes import open_at
@@ -26,7 +26,7 @@ def test_a_key_that_may_only_read_asks_and_never_writes(weaviate_index: Address,
     assert names_at(weaviate_index) == set()
     open_at(weaviate_index).replace([entry])
     reader = open_at(reading)
-    held(reader, [entry])
+    assert_holds(reader, [entry])
     assert texts(reader.search("deployed", embed("deployed"), 5, 0.5)) == ["Deployments were running"]
     for write in (
         lambda: reader.replace([make_entry("b", ["b"])]),
@@ -41,7 +41,7 @@ def test_a_key_that_may_only_read_asks_and_never_writes(weaviate_index: Address,
         assert f"lacks the right update_data on {weaviate_index.prefix}" in caught.value.message
         assert "status code" not in caught.value.message
     assert "the state of source 'fake'" in caught.value.message, "not a document"
-    held(open_at(weaviate_index), [entry])
+    assert_holds(open_at(weaviate_index), [entry])
 
 
 def test_a_key_that_syncs_needs_no_more_than_the_rights_in_the_readme(weaviate_index: Address, writer_key: str) -> None:
@@ -51,7 +51,7 @@ def test_a_key_that_syncs_needs_no_more_than_the_rights_in_the_readme(weaviate_i
     store.replace([make_entry("a", ["one"])])
     store.save_state(SourceState("fake"))
     assert store.delete("fake", ["fake:b"]) == 1
-    held(store, [make_entry("a", ["one"])])
+    assert_holds(store, [make_entry("a", ["one"])])
 
 
 def test_the_doctor_names_version_and_rights(weaviate_index: Address, reader_key: str, writer_key: str) -> None:

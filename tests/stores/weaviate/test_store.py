@@ -1,4 +1,4 @@
-"""The server store on a real server, held to the contract."""
+"""The contract of stores, on a real Weaviate server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions on a server: promoted and removed by several at once, cut off, restored, and with keys that may not all."""
+"""Versions on a server: concurrent and interrupted promotions and removals, restores, and keys with few rights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lore.stores.weaviate.store import WeaviateStore
 from lore.stores.weaviate.versions import WeaviateVersions
 from lore.types import Counts
 
-from tests.contracts.store import RECIPE, embed, held, make_entry, texts
+from tests.contracts.store import RECIPE, assert_holds, embed, make_entry, texts
 from tests.servers.weaviate import Address, client_of, names_at
 from tests.stores.weaviate.conftest import key_with
 from tests.stores.weaviate.indexes import open_at, versions_at
@@ -23,14 +23,14 @@ ENTRY = make_entry("a", ["common one"])
 
 
 def point(address: Address, number: int) -> None:
-    """Move the alias as a promotion does that is killed right afterwards."""
+    """Move the alias like a promotion that is killed right afterwards."""
     alias = f"{address.prefix}Chunks"
     with client_of(address) as client:
         client.alias.update(alias_name=alias, new_target_collection=f"{alias}_{number}")
 
 
 def second_live(address: Address) -> tuple[WeaviateStore, WeaviateVersions]:
-    """An index whose second version was promoted."""
+    """An index with its second version live."""
     store, versions = open_at(address), versions_at(address)
     store.replace([ENTRY])
     versions.create(RECIPE)
@@ -129,7 +129,7 @@ def test_the_live_version_is_not_dropped_even_when_it_is_so_only_by_its_alias(we
     point(weaviate_index, 2)
     with pytest.raises(ConfigurationError, match="live"):
         versions.drop(2)
-    held(versions.open(2), [ENTRY])
+    assert_holds(versions.open(2), [ENTRY])
 
 
 def test_an_alias_that_is_lost_or_astray(weaviate_index: Address) -> None:
@@ -166,7 +166,7 @@ def test_an_index_whose_collections_were_removed_is_made_again(weaviate_index: A
         entries = [make_entry(name, [f"common {name}"]) for name in "abcd"]
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda entry: open_at(weaviate_index).replace([entry]), entries))
-        held(store, entries)
+        assert_holds(store, entries)
         assert versions.live() == 1
         assert client.alias.get(alias_name=alias).collection == f"{alias}_1"
 
@@ -183,7 +183,7 @@ def test_an_index_without_its_records_is_not_made_again_beside_what_is_left(weav
 
 
 def test_an_index_restored_as_it_was_before_a_promotion(weaviate_index: Address) -> None:
-    """The backup knew one version; the alias, which a restore leaves as it is, points to what is not there any more."""
+    """The backup has one version; a restore leaves the alias, which points to a missing collection."""
     _, versions = second_live(weaviate_index)
     prefix = weaviate_index.prefix
     with client_of(weaviate_index) as client:
@@ -191,7 +191,7 @@ def test_an_index_restored_as_it_was_before_a_promotion(weaviate_index: Address)
         client.collections.use(f"{prefix}State").data.delete_by_id(object_id("version:2"))
         restored = open_at(weaviate_index)
         assert versions.live() == 1
-        held(restored, [ENTRY])
+        assert_holds(restored, [ENTRY])
         assert texts(restored.snapshot().search("common", embed("common"), 5, 0.5)) == ["common one"]
         restored.replace([make_entry("b", ["other"])])
         assert client.alias.get(alias_name=f"{prefix}Chunks").collection == f"{prefix}Chunks_1"
@@ -226,7 +226,7 @@ def test_a_key_that_syncs_may_build_promote_and_drop(weaviate_index: Address, wr
     versions.open(2).replace_chunks([ENTRY])
     versions.promote(2)
     versions.drop(1)
-    held(open_at(writing), [ENTRY])
+    assert_holds(open_at(writing), [ENTRY])
 
 
 def test_a_key_that_may_not_see_aliases_is_told(weaviate_index: Address) -> None:

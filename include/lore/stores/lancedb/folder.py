@@ -42,7 +42,6 @@ INDEX_CACHE, METADATA_CACHE = 64 * 1024 * 1024, 16 * 1024 * 1024
 """Bytes of cache for writes and reads by key. LanceDB's defaults are gigabytes, which only searches profit from."""
 MANIFEST_FILE = "manifest.json"
 LOCK_FILE = ".write.lock"
-CHUNK_FOLDER = re.compile(r"(?:chunks|marks)_(\d+)\.lance")
 RUST_LOCATION = re.compile(r",? ?\S+\.rs:\d+(:\d+)?")
 
 
