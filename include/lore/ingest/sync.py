@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from lore.errors import LoreError
+from lore.errors import LoreError, RemovalFloorError
 from lore.ingest.extract.checkpoint import Checkpoints, resume_key
 from lore.ingest.extract.extraction import Extraction
 from lore.ingest.extract.source_state import SourceStateTracker
@@ -77,7 +77,7 @@ class Sync:
             try:
                 extraction = self._extract(run_id, progress, whole_run=True)
                 reports: list[ShardReport] = []
-                for shard in self.shards(extraction):
+                for shard in self.shards(extraction, force_removals=force_removals):
                     reports.append(self.index(shard, progress=progress, before=reports))
                 return self.reconcile(extraction, reports, progress=progress, force_removals=force_removals)
             except Exception:
@@ -112,9 +112,18 @@ class Sync:
         key = resume_key(source_id, since, self._recipe, self._rules.selection, synced_at)
         return Extraction(self._source, self._steps.redactor, Checkpoints(staging, key), since, held)
 
-    def shards(self, extraction: str) -> list[str]:
-        """Return the paths of an extraction's shards; none if nothing changed."""
-        return list(Staging.read(extraction).shards)
+    def shards(self, extraction: str, *, force_removals: bool = False) -> list[str]:
+        """Return the paths of an extraction's shards to index.
+
+        There are none if nothing changed, or if `reconcile` will refuse the removals: after an outage, neither what
+        seems to be deleted nor what the source served in its place may change the index.
+        """
+        manifest = Staging.read(extraction)
+        try:
+            removed_ids(manifest, self._rules.max_removed_share, force=force_removals)
+        except RemovalFloorError:
+            return []
+        return list(manifest.shards)
 
     def index(self, shard: str, *, progress: OnProgress = _ignore, before: Sequence[ShardReport] = ()) -> ShardReport:
         """Convert, split, embed and store one shard; may be repeated. `before` are the shards that progress counts."""
@@ -229,8 +238,8 @@ class Sync:
 
         try:
             on_progress(0)
-            check_complete(manifest, reports)
             gone = removed_ids(manifest, self._rules.max_removed_share, force=force_removals)
+            check_complete(manifest, reports)
             decision = find_duplicates(self._store, source_id, self._rules.duplicates, gone=set(gone))
             reindexed = reindex(
                 self._store,
@@ -255,7 +264,7 @@ class Sync:
         parts = (*reports, reindexed.report)
         report = SyncReport(
             source_id=source_id,
-            status="failed" if problem else "warning" if all_failures else "ok",
+            status="failed" if problem else "warning" if all_failures or manifest.warnings else "ok",
             new=sum(part.new for part in parts),
             changed=sum(part.changed for part in parts),
             unchanged=sum(part.unchanged for part in parts),
@@ -265,7 +274,9 @@ class Sync:
             embedding_calls=sum(part.embedding_calls for part in parts),
             embedded_texts=sum(part.embedded_texts for part in parts),
             seconds=round(manifest.seconds + sum(one.seconds for one in reports) + time.monotonic() - started, 3),
-            reason=problem.message if problem else " ".join((describe_failures(all_failures), *notes)).strip(),
+            reason=problem.message
+            if problem
+            else " ".join((describe_failures(all_failures), *manifest.warnings, *notes)).strip(),
             duplicates=DuplicateReport.of(decision.originals, reindexed.hidden, reindexed.shown),
             spent=sum((report.spent for report in reports), UsageTotal.of(self._steps.usage[calls:])),
             resumed=manifest.resumed,

@@ -79,13 +79,15 @@ class Failure:
 class Batch:
     """Documents, failures and deleted ids that a source yields together.
 
-    Once this batch and all before it are indexed, the next read may start at `cursor`.
+    Once this batch and all before it are indexed, the next read may start at `cursor`. `warnings` are for a person, and
+    hold nothing back.
     """
 
     documents: tuple[Document, ...]
     cursor: Cursor | None = None
     deleted_ids: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

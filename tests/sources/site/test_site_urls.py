@@ -75,7 +75,7 @@ def test_not_asked_for(reference):
 @pytest.mark.parametrize(
     "addresses",
     [
-        ["/a", "/a/", "/a/index.html", "/a/index.htm", "/a/INDEX.HTML", "/a/index.php", "/a/default.aspx"],
+        ["/a", "/a/", "/a/index.html", "/a/index.htm", "/a/INDEX.HTML", "/a/index.php"],
         ["/", "/index.html"],
         ["/a?x=1", "/a/?x=1", "/a/index.html?x=1"],
     ],
@@ -83,6 +83,22 @@ def test_not_asked_for(reference):
 def test_one_page(addresses):
     one = scope()
     assert len({one.key(one.origin + address) for address in addresses}) == 1
+
+
+@pytest.mark.parametrize("name", ["home.html", "default.html", "default.aspx", "home"])
+def test_pages_called_home_or_default_are_pages_of_their_own(name):
+    assert scope().key(f"https://docs.example.com/a/{name}") == f"/a/{name}"
+    assert scope(f"https://docs.example.com/docs/{name}").address(f"/docs/{name}", BASE)
+
+
+@pytest.mark.parametrize("name", ["package.json", "compose.yaml", "robots.txt", "app.js", "feed.xml", "pyproject.toml"])
+def test_an_address_that_ends_like_a_text_file_is_asked_for(name):
+    assert scope().address(f"/files/{name}", BASE)
+
+
+def test_an_address_that_ends_like_a_download_is_asked_for_where_a_sitemap_has_it():
+    assert scope().address("/wiki/File:Logo.png", BASE) is None
+    assert scope().address("/wiki/File:Logo.png", BASE, listed=True)
 
 
 @pytest.mark.parametrize(("one", "other"), [("/a", "/a.html"), ("/a", "/A"), ("/a", "/a?x=1"), ("/a/index", "/a")])

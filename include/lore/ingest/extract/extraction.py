@@ -34,6 +34,7 @@ class Extraction:
         self._resumed = len(self._writer.ids)
         self._held = tuple(dict.fromkeys((*held, *sorted(self._writer.ids))))
         self._cursor = checkpoint.cursor if checkpoint else since
+        self._warnings: list[str] = []
         self._deleted = dict.fromkeys(checkpoint.deleted if checkpoint else ())
         self._failures = {failure.document_id: failure for failure in (checkpoint.failures if checkpoint else ())}
 
@@ -68,6 +69,7 @@ class Extraction:
             resumed=self._resumed,
             interrupted=interrupted,
             seconds=time.monotonic() - started,
+            warnings=tuple(self._warnings),
         )
 
     def _stage(self, batch: Batch) -> None:
@@ -84,6 +86,7 @@ class Extraction:
             self._deleted[document_id] = None
         for failure in map(self._redactor.failure, batch.failures):
             self._fail(failure)
+        self._warnings += map(self._redactor.text, batch.warnings)
         if batch.cursor and batch.cursor != self._cursor:
             self._cursor = batch.cursor
             self._checkpoints.save(self._writer, batch.cursor, tuple(self._deleted), tuple(self._failures.values()))

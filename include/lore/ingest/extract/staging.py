@@ -48,7 +48,7 @@ class ExtractionManifest:
     `held` are the ids that the index held, or an earlier attempt had read, before the source was read: this run can
     remove only these. `repeated` maps an id that came more than once to the shard with its last state, "" for one
     that was deleted later. `interrupted` is the reason why the source stopped early; nothing is removed then.
-    `resumed` counts the documents that an interrupted run had staged.
+    `resumed` counts the documents that an interrupted run had staged. `warnings` are the source's, for a person.
     """
 
     source_id: str
@@ -64,6 +64,7 @@ class ExtractionManifest:
     documents: int = 0
     resumed: int = 0
     seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -299,8 +300,8 @@ def _decode(values: dict[str, Any]) -> Document:
 
 def _manifest(values: dict[str, Any]) -> ExtractionManifest:
     values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
-    for name in ("shards", "held", "existing", "deleted"):
-        values[name] = None if values[name] is None else tuple(values[name])
+    for name in ("shards", "held", "existing", "deleted", "warnings"):
+        values[name] = None if values.get(name, ()) is None else tuple(values.get(name, ()))
     return ExtractionManifest(**values)
 
 

@@ -39,7 +39,7 @@ def removed_ids(manifest: ExtractionManifest, max_removed_share: float, *, force
     if not force and len(gone) > max_removed_share * len(held):
         raise RemovalFloorError(
             f"{manifest.source_id} would lose {len(gone)} of its {len(held)} documents, more than the allowed share of "
-            f"{max_removed_share:g}. Nothing was removed.",
+            f"{max_removed_share:g}. Nothing was changed.",
             remedy="If they are really gone, run `lore sync --force-removals "
             f"{manifest.source_id}`; otherwise check the source.",
         )

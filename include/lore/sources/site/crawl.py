@@ -11,12 +11,14 @@ from hashlib import sha256
 from lore.declarations import SiteDeclaration
 from lore.errors import SourceError
 from lore.sources.http.retries import UnreachableError, http_date
+from lore.sources.site.checks import RoundChecks
 from lore.sources.site.fetch import Fetcher, WebResponse
 from lore.sources.site.frontier import Frontier
+from lore.sources.site.page_kind import PageKind
 from lore.sources.site.records import PageRecord, PageRecords, PageState
 from lore.sources.site.request import PageRequester, validator_of
 from lore.sources.site.signals import PageSignals, format_of_answer, read_signals
-from lore.sources.site.sitemap import listed_pages
+from lore.sources.site.sitemap import Listing, listed_pages
 from lore.sources.site.twins import page_address
 from lore.sources.site.urls import Scope
 from lore.types import Batch, Document, Failure
@@ -60,6 +62,8 @@ class Crawl:
         self._documents: list[Document] = []
         self._failures: list[Failure] = []
         self._over_limit_id = ""
+        self._checks = RoundChecks(declaration.url, len(set(self._before.values())))
+        self._listing = Listing()
 
     def ids(self) -> list[str]:
         """Return the id of every existing page, also of unreadable ones, once the round is over."""
@@ -75,6 +79,7 @@ class Crawl:
             yield from self._round()
         except SourceError as error:
             if error.retryable and self._waiting:
+                self._checks.check_repeated(self._visits)
                 yield self._batch(self._cursor())
             raise
 
@@ -86,16 +91,21 @@ class Crawl:
                 if self._pages.is_orphan(key):  # a page that was read in between may now contain it
                     self._visit(key, standalone=True)
             yield from self._work()
+        self._checks.check_repeated(self._visits)
+        warnings = tuple(self._checks.warnings(self._listing, self._pages.entries, self._scope))
         self._pages.finish()
         if not self.ids():
             raise SourceError(
                 f"{self._declaration.url} has no page to index.",
-                remedy="Check its robots.txt, `include` and `exclude`, and whether its pages say noindex.",
+                remedy=" ".join(
+                    ("Check its robots.txt, `include` and `exclude`, and whether its pages say noindex.", *warnings)
+                ),
             )
-        yield self._batch(self._cursor())
+        yield replace(self._batch(self._cursor()), warnings=warnings)
 
     def _seed(self) -> None:
-        listed = listed_pages(self._fetcher, self._declaration, self._scope)
+        self._listing = listed_pages(self._fetcher, self._declaration, self._scope)
+        listed = self._listing.pages
         discovery = self._declaration.discovery
         self._follows_links = discovery in ("links", "both") or (discovery == "auto" and not listed)
         if self._follows_links:
@@ -116,6 +126,7 @@ class Crawl:
                 return
             self._visit(self._frontier.take())
             if self._waiting >= max(BATCH_PAGES, len(self._pages.entries) // CURSORS_PER_ROUND):
+                self._checks.check_repeated(self._visits)
                 yield self._batch(self._cursor())
             elif sum(len(document.data or b"") for document in self._documents) > BATCH_BYTES:
                 yield self._batch(None)
@@ -196,21 +207,37 @@ class Crawl:
         if self._follows_links and entry.depth < self._declaration.max_depth:
             for link in page.links:
                 self._follow(link, page.base, entry.depth + 1)
+        wanted = page.indexed and self._scope.wants(entry.address)
         if page.refresh and self._is_other_page(key, page.refresh, page.base):
             self._record_target(key, entry, PageState.MOVED, page.refresh, page.base)
+        elif wanted and not self._has_content(key, entry, page):
+            self._record_no_content(key, entry, page.kind)
         elif page.canonical and not standalone and self._has_other_canonical(key, page):
             self._record_target(key, entry, PageState.ALIAS, page.canonical, page.base)
-        elif not page.indexed or not self._scope.wants(entry.address):
+        elif not wanted:
             self._set(key, entry, PageState.SKIPPED)
         elif not standalone and self._before.get(key) != digest and self._is_duplicate(key, digest):
-            self._record_target(
-                key, entry, PageState.COPY, self._pages.entries[self._key_by_digest[digest]].address, entry.address
-            )
+            original = self._pages.entries[self._key_by_digest[digest]].address
+            self._record_target(key, entry, PageState.COPY, original, entry.address)
         else:
             self._set(key, entry, PageState.DOCUMENT)
             self._key_by_digest[digest] = key
             if self._before.get(key) != digest:
                 self._documents.append(self._document(key, entry, answer, data, page, format))
+
+    def _has_content(self, key: str, entry: PageRecord, page: PageSignals) -> bool:
+        """Return True for a page with content; counts its text, as an outage has the same text everywhere."""
+        if page.text_digest and (page.kind is PageKind.CONTENT or key in self._before):
+            self._checks.add_text(page.text_digest, entry.address)
+        return page.kind is PageKind.CONTENT
+
+    def _record_no_content(self, key: str, entry: PageRecord, kind: PageKind) -> None:
+        """Record a page without content; one that had content before stays, unless it says that it doesn't exist."""
+        if kind is not PageKind.MISSING and self._before.get(key, entry.digest) != entry.digest:
+            self._record_failure(key, entry, f"It {kind}.")
+            return
+        self._set(key, entry, PageState.GONE if kind is PageKind.MISSING else PageState.SKIPPED)
+        self._checks.add_without_content(entry.address, kind)
 
     def _follow(self, link: str, base: str, depth: int) -> None:
         address = self._scope.address(link, base)

@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from lore.convert.decoding import BOMS, SEVEN_BIT, SUPERSETS, decode
 from lore.errors import ConversionError
 from lore.sources.site.fetch import WebResponse
+from lore.sources.site.page_kind import PageKind, kind_of, text_digest
 from lore.sources.site.robots import USER_AGENT
 from lore.sources.site.sitemap import markdown_links
 
@@ -38,6 +39,21 @@ DEFAULT_CHARSETS = frozenset({"cp1252", "ascii", "utf-8"})
 NO_CHARSETS = frozenset({"utf-7", "unicode_escape", "raw_unicode_escape", "punycode", "idna"})
 """Codecs of Python that are no charsets on the web."""
 META_CHARSET = re.compile(rb"<meta[^>]{0,300}charset", re.IGNORECASE)
+DATA_SUFFIXES = (
+    ".csv",
+    ".js",
+    ".json",
+    ".map",
+    ".mjs",
+    ".rss",
+    ".toml",
+    ".webmanifest",
+    ".xml",
+    ".yaml",
+    ".yml",
+    ".css",
+)
+"""Suffixes of data, or of pages about such a file, which are HTML."""
 SEARCH_PAGE = b'id="search-results"'
 """Marker of Sphinx's own search page, which has no text."""
 
@@ -51,6 +67,8 @@ class PageSignals:
     refresh: str | None = None
     indexed: bool = True
     links: tuple[str, ...] = ()
+    kind: PageKind = PageKind.CONTENT
+    text_digest: str = ""
 
 
 def format_of_answer(answer: WebResponse) -> str | None:
@@ -61,6 +79,8 @@ def format_of_answer(answer: WebResponse) -> str | None:
         return "markdown"
     if kind == "application/octet-stream" and path.endswith(".pdf"):
         return "pdf"
+    if path.endswith(DATA_SUFFIXES):
+        return "html" if FORMATS.get(kind) == "html" else None
     return FORMATS.get(kind, "html" if not kind else None)
 
 
@@ -75,7 +95,10 @@ def read_signals(answer: WebResponse, format: str) -> tuple[bytes, PageSignals]:
     try:
         if format != "html":
             links = markdown_links(decode(data)) if follow and format == "markdown" else []
-            return data, PageSignals(answer.address, canonical, indexed=indexed, links=tuple(links[:MAX_LINKS]))
+            kind = PageKind.CONTENT if re.search(rb"[\w\x80-\xff]", data) else PageKind.EMPTY
+            return data, PageSignals(
+                answer.address, canonical, indexed=indexed, links=tuple(links[:MAX_LINKS]), kind=kind
+            )
         from lore.convert.html.parsing import parse_html
 
         root = parse_html(decode(data))
@@ -91,6 +114,8 @@ def read_signals(answer: WebResponse, format: str) -> tuple[bytes, PageSignals]:
         refresh=_refresh(root),
         indexed=indexed,
         links=_links(root) if follow and meta_follow else (),
+        kind=kind_of(root, urlsplit(answer.address).path),
+        text_digest=text_digest(root),
     )
 
 

@@ -18,13 +18,22 @@ from lore.sources.payload import from_iso
 from lore.sources.site.fetch import Fetcher, WebResponse
 from lore.sources.site.urls import Scope
 
-__all__ = ["SitemapEntry", "listed_pages", "markdown_links"]
+__all__ = ["Listing", "SitemapEntry", "listed_pages", "markdown_links"]
 
 MAX_FILES = 1000
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """Bytes of a decompressed sitemap; the protocol allows 50 MB."""
 MAX_ADDRESSES = 500_000
 MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The listed pages in scope, each once; `total` counts all, and `first` is the first address of all."""
+
+    pages: tuple[SitemapEntry, ...] = ()
+    total: int = 0
+    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +44,24 @@ class SitemapEntry:
     changed: datetime | None = None
 
 
-def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> list[SitemapEntry]:
-    """Return every page in scope that a sitemap (or a declared llms.txt) lists, each once; [] without a list.
+def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -> Listing:
+    """Return the pages that sitemaps (or a declared llms.txt) list.
 
     Raises SourceError when a list is unreadable or incomplete: pages missing in it must not look deleted.
     """
     if declaration.discovery == "links":
-        return []
+        return Listing()
     if declaration.discovery == "llms_txt":
         found = _llms_txt(fetcher, declaration, scope)
     else:
         found = _Sitemaps(fetcher, declaration, scope).pages()
     pages: dict[str, SitemapEntry] = {}
-    for count, listed in enumerate(found):
-        if count > MAX_ADDRESSES:
+    total, first = 0, ""
+    for total, listed in enumerate(found, 1):
+        first = first or listed.address
+        if total > MAX_ADDRESSES:
             raise _unusable(declaration.url, f"its sitemaps list more than {MAX_ADDRESSES:,} addresses")
-        address = scope.address(listed.address, scope.origin)
+        address = scope.address(listed.address, scope.origin, listed=True)
         if address is not None and scope.wants(address):
             pages.setdefault(scope.key(address), SitemapEntry(address, listed.changed))
     if not pages and declaration.discovery in ("sitemap", "llms_txt"):
@@ -58,7 +69,7 @@ def listed_pages(fetcher: Fetcher, declaration: SiteDeclaration, scope: Scope) -
             f"{declaration.url} lists no page that the declaration covers ({declaration.discovery}).",
             remedy="Check `url`, `sitemaps`, `include` and `exclude`, or let `discovery` follow links.",
         )
-    return list(pages.values())
+    return Listing(tuple(pages.values()), total, first)
 
 
 def markdown_links(text: str) -> list[str]:
@@ -139,11 +150,11 @@ def _entries(answer: WebResponse, named: bool) -> Iterator[tuple[str, SitemapEnt
         raise _unusable(answer.address, f"it is larger than {MAX_FILE_BYTES:,} bytes when decompressed") from None
     except zlib.error as error:
         raise _unusable(answer.address, str(error), retryable=True) from None
-    start = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"<"):
+    body = body.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if body.startswith(b"<"):
         yield from _xml_entries(body, answer.address, named)
-    elif start.startswith((b"http://", b"https://")):
-        for line in body.decode("utf-8-sig", "replace").split():
+    elif body.startswith((b"http://", b"https://")):
+        for line in body.decode("utf-8", "replace").split():
             yield "url", SitemapEntry(line)
     elif named:
         raise _unusable(answer.address, "it is not a sitemap")

@@ -25,23 +25,24 @@ TRACKING = re.compile(
 """Parameters for tracking or printing; the page is the same without them."""
 PRINT_VALUES = frozenset({"print", "printable"})
 SESSION = re.compile(r";jsessionid=[^/]*", re.IGNORECASE)
-INDEX = re.compile(r"(?:index|default|home)\.(?:html?|xhtml|php|aspx?|jsp)", re.IGNORECASE)
+INDEX = re.compile(r"index\.(?:html?|xhtml|php|aspx?|jsp)", re.IGNORECASE)
+START_FILE = re.compile(r"(?:index|default|home)\.(?:html?|xhtml|php|aspx?|jsp)", re.IGNORECASE)
+"""File names of a site's first page; elsewhere, `home` and `default` name pages of their own."""
 EXCLUDED_PATHS = re.compile(
-    r"/(?:_print|print-?view|printable|_sources)(?:/|$)|/(?:genindex|py-modindex)(?:\.html|/?$)", re.IGNORECASE
+    r"/(?:_print|print-?view|printable|_sources|_static)(?:/|$)|/(?:genindex|py-modindex)(?:\.html|/?$)", re.IGNORECASE
 )
-"""Print versions, sources of pages (Sphinx), and word indexes, which have no text of their own."""
+"""Print versions, Sphinx's sources and static files, and word indexes, which have no text of their own."""
 VERSION = re.compile(
     r"v?\d+(?:\.(?:\d+|x))*(?:[.-]?(?:dev|alpha|beta|rc|pre|a|b|post)[.-]?\d*)?|latest|stable|current|main|master|trunk"
     r"|dev|devel|develop|development|next|nightly|edge|unstable|canary|preview|head|lts",
     re.IGNORECASE,
 )
-_NOT_PAGES = (
-    "7z avi avif bmp bz2 css csv deb dmg doc docx eot epub exe gif gz ico iso jar jpeg jpg js json map mjs mov mp3 mp4"
-    " mpeg msi ogg otf png ppt pptx rar rpm rss svg tar tgz tif tiff toml ttf wasm wav webm webmanifest webp whl woff"
-    " woff2 xls xlsx xml xz yaml yml zip zst"
+_DOWNLOADS = (
+    "7z avi avif bmp bz2 deb dmg doc docx eot epub exe gif gz ico iso jar jpeg jpg mov mp3 mp4 mpeg msi ogg otf png ppt"
+    " pptx rar rpm svg tar tgz tif tiff ttf wasm wav webm webp whl woff woff2 xls xlsx xz zip zst"
 )
-NOT_PAGES = frozenset(_NOT_PAGES.split())
-"""File suffixes that are no pages; other addresses are decided by their Content-Type."""
+DOWNLOADS = frozenset(_DOWNLOADS.split())
+"""Suffixes of linked files that are never requested; a sitemap that lists one lists a page of that name."""
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -61,7 +62,7 @@ class Scope:
         self.host, self._port = _ascii(parts.hostname or ""), parts.port
         self.origin = f"{parts.scheme}://{_netloc(parts.scheme, self.host, parts.port)}"
         path = _path(parts.path)
-        self.prefix = (posixpath.dirname(path) if INDEX.fullmatch(posixpath.basename(path)) else path).rstrip("/")
+        self.prefix = (posixpath.dirname(path) if START_FILE.fullmatch(posixpath.basename(path)) else path).rstrip("/")
         self._is_page = bool(re.search(r"\.x?html?$", path, re.IGNORECASE)) or path != self.prefix
         self._start = path
         self._include, self._exclude = _globs(declaration.include), _globs(declaration.exclude)
@@ -74,10 +75,13 @@ class Scope:
         page = self.origin + (self._start or "/")
         return (page,) if self._is_page or page.endswith("/") else (f"{page}/", page)
 
-    def address(self, reference: str, base: str) -> str | None:
-        """Return the address that a link on the page `base` points to, or None if it is out of scope."""
+    def address(self, reference: str, base: str, *, listed: bool = False) -> str | None:
+        """Return the address that a link on the page `base` points to, or None if it is out of scope.
+
+        With `listed`, a sitemap names it, which lists pages only.
+        """
         address = self.normal(reference, base)
-        return address if address is not None and self._is_in_scope(address) else None
+        return address if address is not None and self._is_in_scope(address, listed) else None
 
     def normal(self, reference: str, base: str) -> str | None:
         """Return the normalized address, also outside the declared prefix; None for other hosts and schemes."""
@@ -110,13 +114,15 @@ class Scope:
 
     def is_start(self, address: str) -> bool:
         """Return True for the address of the site's first page."""
-        return self.key(address) in {self.key(start) for start in (*self.starts, f"{self.origin}/")}
+        return self.key(address) in {
+            self.key(start) for start in (*self.starts, f"{self.origin}/", f"{self.origin}{self.prefix}/")
+        }
 
-    def _is_in_scope(self, address: str) -> bool:
+    def _is_in_scope(self, address: str, listed: bool) -> bool:
         path = address.removeprefix(self.origin).partition("?")[0]
         if path != self.prefix and not path.startswith(f"{self.prefix}/"):
             return False
-        if posixpath.splitext(path)[1][1:].lower() in NOT_PAGES:
+        if not listed and posixpath.splitext(path)[1][1:].lower() in DOWNLOADS:
             return False
         segments = [segment for segment in path.split("/") if segment]
         if len(segments) > MAX_SEGMENTS or any(segments.count(each) > MAX_REPEATS for each in set(segments)):
