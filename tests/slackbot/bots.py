@@ -16,7 +16,7 @@ from lore.protocols import Recorder
 from lore.query.events import Answered, Delta, Event, Planned
 from lore.settings import Settings, load_settings
 from lore.slackbot.app.bot import Transport
-from lore.slackbot.app.serve import Address, serve
+from lore.slackbot.app.serve import HttpAddress, serve
 from lore.types import Answer, Citation, Plan, Question, Trace
 
 from tests.servers.slack.app import SlackApp
@@ -73,7 +73,7 @@ def bot_settings(slack: SlackApp, folder: Path, **changes: object) -> Settings:
 class RunningBot:
     """A bot in a thread of its own."""
 
-    def __init__(self, settings: Settings, pipeline: EchoPipeline, http: Address | None) -> None:
+    def __init__(self, settings: Settings, pipeline: EchoPipeline, http: HttpAddress | None) -> None:
         self.pipeline = pipeline
         self.error: BaseException | None = None
         self.stop_it = threading.Event()
@@ -123,7 +123,7 @@ def running(
     **changes: object,
 ) -> Iterator[RunningBot]:
     """A bot that runs while the block does; over HTTP, Slack's events go there."""
-    address = Address("127.0.0.1", 0) if http else None
+    address = HttpAddress("127.0.0.1", 0) if http else None
     bot = RunningBot(bot_settings(slack, folder, **changes), pipeline or EchoPipeline(), address)
     if bot.error is not None:
         raise bot.error

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lore.records.claims import Claims
 from lore.records.engine import open_engine
-from lore.records.places import Places
+from lore.records.leases import LeaseStore
+from lore.records.posted_answers import PostedAnswers
 from lore.records.records import Records
 
 
@@ -34,10 +34,10 @@ def records(records_url: str) -> Iterator[Records]:
 
 
 @pytest.fixture
-def claims(records: Records) -> Claims:
-    return Claims(records.engine)
+def claims(records: Records) -> LeaseStore:
+    return LeaseStore(records.engine)
 
 
 @pytest.fixture
-def places(records: Records) -> Places:
-    return Places(records.engine)
+def places(records: Records) -> PostedAnswers:
+    return PostedAnswers(records.engine)

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lore.slackbot.types import Block, Identity, Message, SlackError
+from lore.slackbot.types import Block, BotIdentity, SlackCallError, SlackMessage
 
-BOT = Identity(team="T1", user="UBOT", bot="BBOT", name="lore", url="https://acme.slack.com/")
+BOT = BotIdentity(team="T1", user="UBOT", bot="BBOT", name="lore", url="https://acme.slack.com/")
 APP = "ALORE"
 EVENT_TYPE = "lore_answer"
 
@@ -34,7 +34,7 @@ class Call:
 
 
 @dataclass
-class Refusal:
+class RateLimitHit:
     """Calls of `name` fail with `code`, `times` times once `after` of them have passed (None: for good).
 
     `channel` narrows it to calls in that channel.
@@ -66,11 +66,11 @@ class FakeSlack:
     Each message is a second after the one before, from `start` on (seconds since the epoch).
     """
 
-    who: Identity = BOT
+    who: BotIdentity = BOT
     start: int = field(default_factory=lambda: int(time.time()))
     before: Callable[[str, Mapping[str, Any]], None] | None = None
     calls: list[Call] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[RateLimitHit] = field(default_factory=list)
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
     members: dict[str, set[str]] = field(default_factory=dict)
     users: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class FakeSlack:
         retryable: bool = False,
     ) -> None:
         """Let calls of a verb fail with SlackError of this code."""
-        self.refusals.append(Refusal(name, code, times, after, channel, retryable))
+        self.refusals.append(RateLimitHit(name, code, times, after, channel, retryable))
 
     def event(self, channel: str, message: Mapping[str, Any], *, kind: str = "", **more: Any) -> dict[str, Any]:
         """The body in which Slack tells of a message; `kind` "app_mention" for the other event of it."""
@@ -150,26 +150,28 @@ class FakeSlack:
 
     # ------------------------------------------------------------------------------------------------------ words.Slack
 
-    def identity(self) -> Identity:
+    def identity(self) -> BotIdentity:
         self._called("identity")
         return self.who
 
     def post(
-        self, channel: str, message: Message, *, thread_ts: str = "", metadata: Mapping[str, str] | None = None
+        self, channel: str, message: SlackMessage, *, thread_ts: str = "", metadata: Mapping[str, str] | None = None
     ) -> str:
         self._called("post", channel=channel, message=message, thread_ts=thread_ts, metadata=metadata)
         with self._lock:
             self._writable(channel)
             return self._keep(channel, message.blocks, message.text, thread_ts, metadata)
 
-    def post_ephemeral(self, channel: str, user: str, message: Message, *, thread_ts: str = "") -> None:
+    def post_ephemeral(self, channel: str, user: str, message: SlackMessage, *, thread_ts: str = "") -> None:
         self._called("post_ephemeral", channel=channel, user=user, message=message, thread_ts=thread_ts)
         with self._lock:
             self._writable(channel)
             seen = {"channel": channel, "user": user, "text": message.text, "blocks": list(message.blocks)}
             self.ephemerals.append({**seen, "thread_ts": thread_ts})
 
-    def update(self, channel: str, ts: str, message: Message, *, metadata: Mapping[str, str] | None = None) -> None:
+    def update(
+        self, channel: str, ts: str, message: SlackMessage, *, metadata: Mapping[str, str] | None = None
+    ) -> None:
         self._called("update", channel=channel, ts=ts, message=message, metadata=metadata)
         with self._lock:
             kept = self._mine(channel, ts)
@@ -300,8 +302,8 @@ class FakeSlack:
                 if refusal.meets(name, arguments):
                     raise self._refusal(name, refusal.code, retryable=refusal.retryable)
 
-    def _refusal(self, name: str, code: str, *, retryable: bool = False) -> SlackError:
-        return SlackError(f"Slack refused {name}: {code}.", code=code, remedy="Look it up.", retryable=retryable)
+    def _refusal(self, name: str, code: str, *, retryable: bool = False) -> SlackCallError:
+        return SlackCallError(f"Slack refused {name}: {code}.", code=code, remedy="Look it up.", retryable=retryable)
 
     def _known(self, channel: str) -> dict[str, Any]:
         facts = self.channels.get(channel)

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from threading import Event as Forever
 
 from lore.query.events import Answered, Delta, Event, Planned
-from lore.records.claims import Claims
 from lore.records.engine import open_engine
-from lore.records.places import Places
+from lore.records.leases import LeaseStore
+from lore.records.posted_answers import PostedAnswers
 from lore.settings import Settings
-from lore.slackbot.app.reception import open_reception
-from lore.slackbot.events.mentions import asked_text
+from lore.slackbot.app.assembly import open_reception
+from lore.slackbot.events.mentions import question_text
 from lore.slackbot.slack_api.api import WebApi
-from lore.slackbot.slack_api.call import Caller, make_client
-from lore.slackbot.types import Ask
+from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.types import SlackQuestion
 from lore.types import Answer, Plan, Question, Trace
 
 PAUSE_SECONDS = 0.15
@@ -41,20 +41,20 @@ class Slow:
 
 
 def main(base_url: str, token: str, records_url: str, channel: str, *asked: str) -> None:
-    slack = WebApi(Caller(make_client(token, base_url, 20.0), max_retries=2))
+    slack = WebApi(SlackCaller(make_client(token, base_url, 20.0), max_retries=2))
     me = slack.identity()
     engine = open_engine(records_url)
     reception = open_reception(
         Settings.of(slack_user_limit=0, slack_channel_limit=0, slack_workers=8),
         slack,
-        Claims(engine),
-        Places(engine),
+        LeaseStore(engine),
+        PostedAnswers(engine),
         Slow(),
-        history=lambda ask: (),
-        audiences=lambda ask: ("public",),
+        history=lambda question: (),
+        audiences=lambda question: ("public",),
         below=lambda answer_id: (),
-        courtesy=lambda hold: hold.finish(),
-        lease=2.0,
+        quick_reply=lambda lease: lease.finish(),
+        lease_seconds=2.0,
         pulse=0.3,
         every=0.3,
     )
@@ -62,8 +62,10 @@ def main(base_url: str, token: str, records_url: str, channel: str, *asked: str)
     for ts in asked:
         message = slack.message(channel, ts)
         assert message is not None
-        text, user = asked_text(message["text"], me.user), message["user"]
-        reception.take(Ask(f"{me.team}:{channel}:{ts}", "mention", me.team, channel, "channel", user, ts, ts, text))
+        text, user = question_text(message["text"], me.user), message["user"]
+        reception.take(
+            SlackQuestion(f"{me.team}:{channel}:{ts}", "mention", me.team, channel, "channel", user, ts, ts, text)
+        )
     print("ready", flush=True)
     Forever().wait()
 

@@ -27,10 +27,10 @@ def slack(
 ) -> None:
     """Answer in Slack until it is stopped; docs/slack.md goes from nothing to a first answer."""
     from lore.settings import load_settings
-    from lore.slackbot.app.serve import Address, serve
+    from lore.slackbot.app.serve import HttpAddress, serve
 
     _log()
-    serve(load_settings(), http=Address(host, port) if http else None, make_pipeline=_pipeline)
+    serve(load_settings(), http=HttpAddress(host, port) if http else None, make_pipeline=_pipeline)
 
 
 def _pipeline(settings: Settings, recorder: Recorder) -> Pipeline:

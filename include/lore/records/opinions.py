@@ -21,11 +21,11 @@ from lore.records.tables import answers, feedback, opinions
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Engine
 
-__all__ = ["Opinions", "Standing", "Told", "Word"]
+__all__ = ["Opinion", "Opinions", "PostedNotice", "Vote"]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Vote:
     """Something that was said of an answer: helpful, not helpful, or None where it was taken back.
 
     `voice` names what said it, such as a button or one reaction to one message; `at` is when, in seconds since the
@@ -39,7 +39,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PostedNotice:
     """Where others were told of an opinion: a message of a chat."""
 
     channel: str
@@ -47,7 +47,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Opinion:
     """What a person thinks of an answer now; `reason` is as it was stored. `news` is True where the last word changed
     that, and `told` where others were told of it.
     """
@@ -55,7 +55,7 @@ class Standing:
     helpful: bool | None
     reason: str
     news: bool = False
-    told: Told | None = None
+    told: PostedNotice | None = None
 
 
 class Opinions:
@@ -66,7 +66,7 @@ class Opinions:
         self._redact = redact
         self._now = now
 
-    def hear(self, answer_id: str, asker: str, word: Word) -> Standing | None:
+    def hear(self, answer_id: str, asker: str, word: Vote) -> Opinion | None:
         """Take a word of a person; returns what they think from then on, or None where there is no such answer (yet).
 
         A reason may follow the word that it belongs to, and is left out where the person has changed their mind
@@ -86,7 +86,7 @@ class Opinions:
             now = self._thought(before, _newest(said), word)
             if now != before:
                 self._store(connection, key, now)
-        return Standing(now.helpful, now.reason, now != before, _told(row["told"]))
+        return Opinion(now.helpful, now.reason, now != before, _told(row["told"]))
 
     def begin_telling(self, answer_id: str, asker: str, seconds: float) -> bool:
         """Whether the caller is the one who tells others of the opinion: True for one alone, until `told` or the time
@@ -102,7 +102,7 @@ class Opinions:
             connection.execute(update(opinions).where(*_of(opinions, key)).values(told={"until": now + seconds}))
         return True
 
-    def told(self, answer_id: str, asker: str, where: Told) -> Standing | None:
+    def told(self, answer_id: str, asker: str, where: PostedNotice) -> Opinion | None:
         """Remember where others were told of it; returns what the person thinks by now, None where they were forgotten
         meanwhile.
         """
@@ -111,9 +111,9 @@ class Opinions:
         with explained("written"), self._engine.begin() as connection:
             kept = connection.execute(update(opinions).where(*_of(opinions, key)).values(told=told)).rowcount
             now = _stored(connection, key)
-        return Standing(now.helpful, now.reason, told=where) if kept else None
+        return Opinion(now.helpful, now.reason, told=where) if kept else None
 
-    def of(self, asker: str) -> tuple[int, tuple[Told, ...]]:
+    def of(self, asker: str) -> tuple[int, tuple[PostedNotice, ...]]:
         """How many opinions of a person stand, and where others were told of any."""
         who = short_key(asker)
         with explained("read"), reading(self._engine) as connection:
@@ -121,14 +121,14 @@ class Opinions:
             rows = connection.execute(select(opinions.c.told).where(opinions.c.asker == who)).scalars()
             return len(given), tuple(told for told in map(_told, rows) if told)
 
-    def _thought(self, before: Standing, helpful: bool | None, word: Word) -> Standing:
+    def _thought(self, before: Opinion, helpful: bool | None, word: Vote) -> Opinion:
         if helpful is None:
-            return Standing(None, "")
+            return Opinion(None, "")
         if word.reason and word.helpful == helpful:
-            return Standing(helpful, storable(word.reason, self._redact))
-        return Standing(helpful, before.reason if before.helpful == helpful else "")
+            return Opinion(helpful, storable(word.reason, self._redact))
+        return Opinion(helpful, before.reason if before.helpful == helpful else "")
 
-    def _store(self, connection: Connection, key: Mapping[str, str], now: Standing) -> None:
+    def _store(self, connection: Connection, key: Mapping[str, str], now: Opinion) -> None:
         if now.helpful is None:
             connection.execute(delete(feedback).where(*_of(feedback, key)))
             return
@@ -141,9 +141,9 @@ def _of(table: Any, key: Mapping[str, str]) -> tuple[ColumnElement[bool], ...]:
     return (table.c.answer_id == key["answer_id"], table.c.asker == key["asker"])
 
 
-def _stored(connection: Connection, key: Mapping[str, str]) -> Standing:
+def _stored(connection: Connection, key: Mapping[str, str]) -> Opinion:
     row = connection.execute(select(feedback.c.helpful, feedback.c.reason).where(*_of(feedback, key))).first()
-    return Standing(row.helpful, row.reason) if row else Standing(None, "")
+    return Opinion(row.helpful, row.reason) if row else Opinion(None, "")
 
 
 def _time(word: Mapping[str, Any] | None) -> float:
@@ -156,5 +156,5 @@ def _newest(said: Mapping[str, Mapping[str, Any]]) -> bool | None:
     return bool(max(standing, key=_time)["helpful"]) if standing else None
 
 
-def _told(bag: Mapping[str, Any]) -> Told | None:
-    return Told(bag["channel"], bag["ts"]) if "ts" in bag else None
+def _told(bag: Mapping[str, Any]) -> PostedNotice | None:
+    return PostedNotice(bag["channel"], bag["ts"]) if "ts" in bag else None

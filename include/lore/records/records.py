@@ -14,12 +14,12 @@ from uuid import uuid4
 from sqlalchemy import Select, delete, func, insert, select
 
 from lore.errors import ConfigurationError
-from lore.records.claims import Claims
 from lore.records.clean import Redact, short_key, storable, storable_answer
 from lore.records.engine import BUSY_SECONDS, explained, insert_for, open_engine, reading
 from lore.records.entries import Feedback, Record, Summary
+from lore.records.leases import LeaseStore
 from lore.records.opinions import Opinions
-from lore.records.places import Places
+from lore.records.posted_answers import PostedAnswers
 from lore.records.recorder import Finished
 from lore.records.rows import PARTS, Rows, answer_of, rows_of
 from lore.records.schema import bring_up_to_date
@@ -190,8 +190,8 @@ class Records:
             before = datetime.now(UTC) - self._retention
             if self.expire(before):
                 return True
-            Places(self.engine).expire(before)
-        Claims(self.engine).prune()
+            PostedAnswers(self.engine).expire(before)
+        LeaseStore(self.engine).prune()
         return False
 
     def _write_over(self) -> None:

@@ -8,9 +8,20 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from lore.errors import LoreError
 
-__all__ = ["Ask", "Block", "Desk", "Identity", "Message", "Places", "Room", "Slack", "SlackError", "Way"]
+__all__ = [
+    "Block",
+    "BotIdentity",
+    "Desk",
+    "EntryPoint",
+    "PostedAnswers",
+    "Room",
+    "SlackApi",
+    "SlackCallError",
+    "SlackMessage",
+    "SlackQuestion",
+]
 
-Way: TypeAlias = Literal["mention", "direct", "assistant", "thread", "command"]
+EntryPoint: TypeAlias = Literal["mention", "direct", "assistant", "thread", "command"]
 """How a question came in: @mention in a channel, direct message, assistant pane, a thread in which the bot already
 answered, slash command."""
 
@@ -22,7 +33,7 @@ Block: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class SlackQuestion:
     """A question as it came in. `key` names the message and not its delivery, so that a mention and a message event of
     one message, and all redeliveries, have the same one.
 
@@ -32,7 +43,7 @@ class Ask:
     """
 
     key: str
-    way: Way
+    via: EntryPoint
     team: str
     channel: str
     room: Room
@@ -49,7 +60,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SlackMessage:
     """One message to post: its blocks, and the plain text that notifications and screen readers use instead."""
 
     blocks: tuple[Block, ...]
@@ -57,7 +68,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class BotIdentity:
     """Who the bot is, by `auth.test`: its workspace, its user id, its bot id (another thing), and its name."""
 
     team: str
@@ -67,7 +78,7 @@ class Identity:
     url: str = ""
 
 
-class SlackError(LoreError):
+class SlackCallError(LoreError):
     """Slack refused a call, or could not be reached. `code` is Slack's word for it, such as "channel_not_found";
     "ratelimited" and "unreachable" once the repeats are used up.
     """
@@ -77,24 +88,26 @@ class SlackError(LoreError):
         self.code = code
 
 
-class Slack(Protocol):
+class SlackApi(Protocol):
     """What the bot asks of Slack's Web API. Every call has a timeout, repeats what a 429 or 5xx asks to be repeated
-    (bounded), may be called by several threads, and raises SlackError. Nothing it posts is unfurled.
+    (bounded), may be called by several threads, and raises SlackCallError. Nothing it posts is unfurled.
     """
 
-    def identity(self) -> Identity: ...
+    def identity(self) -> BotIdentity: ...
 
     def post(
-        self, channel: str, message: Message, *, thread_ts: str = "", metadata: Mapping[str, str] | None = None
+        self, channel: str, message: SlackMessage, *, thread_ts: str = "", metadata: Mapping[str, str] | None = None
     ) -> str:
         """Post a message, in a thread if one is given; returns its ts. `metadata` is the payload of a Lore event."""
         ...
 
-    def post_ephemeral(self, channel: str, user: str, message: Message, *, thread_ts: str = "") -> None:
+    def post_ephemeral(self, channel: str, user: str, message: SlackMessage, *, thread_ts: str = "") -> None:
         """A message that one person alone sees."""
         ...
 
-    def update(self, channel: str, ts: str, message: Message, *, metadata: Mapping[str, str] | None = None) -> None: ...
+    def update(
+        self, channel: str, ts: str, message: SlackMessage, *, metadata: Mapping[str, str] | None = None
+    ) -> None: ...
 
     def delete(self, channel: str, ts: str) -> None: ...
 
@@ -159,7 +172,7 @@ class Slack(Protocol):
     def permalink(self, channel: str, ts: str) -> str: ...
 
 
-class Places(Protocol):
+class PostedAnswers(Protocol):
     """Where the bot answered, in the records. All raise RecordsError."""
 
     def keep(self, team: str, channel: str, ts: str, *, thread_ts: str, answer_id: str, asker: str) -> None:
@@ -180,6 +193,6 @@ class Desk(Protocol):
     kept: then it must not be acknowledged, so that Slack delivers it again.
     """
 
-    def take(self, ask: Ask) -> None:
+    def take(self, question: SlackQuestion) -> None:
         """Take a question: whatever happens from here on, it is answered or apologized for once."""
         ...

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from lore.errors import ConfigurationError
-from lore.records.claims import Claims
-from lore.records.opinions import Told, Word
-from lore.records.places import Places
+from lore.records.leases import LeaseStore
+from lore.records.opinions import PostedNotice, Vote
+from lore.records.posted_answers import PostedAnswers
 from lore.records.recorder import QueuedRecorder
 from lore.records.records import Records
 from lore.redact.redactor import Redactor
-from lore.slackbot.access.privacy import Forgotten, Privacy
+from lore.slackbot.access.privacy import Erasure, Privacy
 from lore.types import Question
 from sqlalchemy import inspect, text
 
@@ -57,45 +57,47 @@ def everything(records: Records) -> str:
         return "\n".join(str(connection.execute(text(f"SELECT * FROM {name}")).all()) for name in names)
 
 
-def ask(records: Records, answer_id: str, asker: str, channel: str = "C1") -> None:
+def question(records: Records, answer_id: str, asker: str, channel: str = "C1") -> None:
     records.add(full_answer(answer_id, asker=asker))
-    Places(records.engine).keep("T1", channel, f"{answer_id}.1", thread_ts="1.0", answer_id=answer_id, asker=asker)
+    PostedAnswers(records.engine).keep(
+        "T1", channel, f"{answer_id}.1", thread_ts="1.0", answer_id=answer_id, asker=asker
+    )
 
 
 def test_forgetting_removes_what_is_kept_of_the_asker_alone(slack: FakeSlack, records: Records) -> None:
-    ask(records, "ada-1", ADA)
-    ask(records, "ada-2", ADA)
-    ask(records, "ben-1", BEN)
+    question(records, "ada-1", ADA)
+    question(records, "ada-2", ADA)
+    question(records, "ben-1", BEN)
     opinions = records.opinions()
-    told = Told("CMAINT", slack.say("CMAINT", "UBOT", "An answer did not help: says Ada")["ts"])
-    opinions.hear("ben-1", ADA, Word("button", False, 1.0, reason="Ada's reason"))
+    told = PostedNotice("CMAINT", slack.say("CMAINT", "UBOT", "An answer did not help: says Ada")["ts"])
+    opinions.hear("ben-1", ADA, Vote("button", False, 1.0, reason="Ada's reason"))
     opinions.begin_telling("ben-1", ADA, 60)
     opinions.told("ben-1", ADA, told)
-    opinions.hear("ben-1", BEN, Word("button", True, 1.0))
+    opinions.hear("ben-1", BEN, Vote("button", True, 1.0))
 
     forgotten = make_privacy(slack, records).forget(ADA)
 
-    assert forgotten == Forgotten(answers=2, opinions=1)
+    assert forgotten == Erasure(answers=2, opinions=1)
     assert forgotten.in_words().startswith("Done: I removed 2 questions with the answers, and 1 opinion.")
     kept = everything(records)
     assert "UADA" not in kept
     assert "Ada's reason" not in kept
     assert [one.id for one in records.latest(9)] == ["ben-1"]
     assert [(one.asker, one.helpful) for one in records.get("ben-1").feedback] == [(BEN, True)]
-    assert Places(records.engine).answer_at("T1", "C1", "ben-1.1") == "ben-1"
-    assert Places(records.engine).answer_at("T1", "C1", "ada-1.1") is None
+    assert PostedAnswers(records.engine).answer_at("T1", "C1", "ben-1.1") == "ben-1"
+    assert PostedAnswers(records.engine).answer_at("T1", "C1", "ada-1.1") is None
     assert slack.own("CMAINT") == []
 
 
 def test_forgetting_twice_is_no_harm(slack: FakeSlack, records: Records) -> None:
-    ask(records, "ada-1", ADA)
+    question(records, "ada-1", ADA)
     privacy = make_privacy(slack, records)
     assert privacy.forget(ADA).answers == 1
-    assert privacy.forget(ADA) == Forgotten(0, 0)
+    assert privacy.forget(ADA) == Erasure(0, 0)
     assert privacy.forget(ADA).in_words().startswith("I hold no record of you.")
 
 
-def test_what_waits_in_the_queue_is_written_first_and_then_removed(slack: FakeSlack, tmp_path: Path) -> None:
+def test_what_waits_in_the_queueis_written_first_and_then_removed(slack: FakeSlack, tmp_path: Path) -> None:
     def open_records() -> Records:
         return Records.open(URL.format(tmp_path), str)
 
@@ -104,15 +106,15 @@ def test_what_waits_in_the_queue_is_written_first_and_then_removed(slack: FakeSl
         for number in range(50):
             recorder.record(small_answer(f"ada-{number:02}", asker=ADA))
         privacy = Privacy(slack, records.opinions(), forget=records.forget, flush=recorder.flush)
-        assert privacy.forget(ADA) == Forgotten(answers=50, opinions=0)
+        assert privacy.forget(ADA) == Erasure(answers=50, opinions=0)
         recorder.close()
         assert records.latest(99) == []
 
 
-def test_a_queue_that_does_not_empty_is_said(slack: FakeSlack, records: Records) -> None:
-    ask(records, "ada-1", ADA)
+def test_a_queuethat_does_not_empty_is_said(slack: FakeSlack, records: Records) -> None:
+    question(records, "ada-1", ADA)
     forgotten = make_privacy(slack, records, flushed=False).forget(ADA)
-    assert forgotten == Forgotten(answers=1, opinions=0, waiting=True)
+    assert forgotten == Erasure(answers=1, opinions=0, waiting=True)
     assert "write this again" in forgotten.in_words()
     assert records.latest(9) == []
 
@@ -126,14 +128,14 @@ def test_nobody_is_not_everybody(slack: FakeSlack, records: Records) -> None:
 
 @pytest.mark.parametrize(("code", "left"), [("message_not_found", 0), ("ratelimited", 1)])
 def test_a_message_that_slack_keeps_is_said(slack: FakeSlack, records: Records, code: str, left: int) -> None:
-    ask(records, "ben-1", BEN)
+    question(records, "ben-1", BEN)
     opinions = records.opinions()
-    opinions.hear("ben-1", ADA, Word("button", False, 1.0))
+    opinions.hear("ben-1", ADA, Vote("button", False, 1.0))
     opinions.begin_telling("ben-1", ADA, 60)
-    opinions.told("ben-1", ADA, Told("CMAINT", "1.0"))
+    opinions.told("ben-1", ADA, PostedNotice("CMAINT", "1.0"))
     slack.refuse("delete", code)
     forgotten = make_privacy(slack, records).forget(ADA)
-    assert forgotten == Forgotten(answers=0, opinions=1, left=left)
+    assert forgotten == Erasure(answers=0, opinions=1, left=left)
     assert ("did not let me delete 1 message " in forgotten.in_words()) == bool(left)
 
 
@@ -141,13 +143,13 @@ def test_a_secret_in_a_question_is_kept_nowhere(records: Records, caplog: pytest
     caplog.set_level(logging.DEBUG)
     question = Question(f"Why is {SECRET} refused?", asker=ADA, surface="slack")
     records.add(full_answer("ada-1", asker=ADA, question=question, text=f"Because {SECRET} is old [1]."))
-    records.opinions().hear("ada-1", ADA, Word("button", False, 1.0, reason=f"It repeats {SECRET}"))
+    records.opinions().hear("ada-1", ADA, Vote("button", False, 1.0, reason=f"It repeats {SECRET}"))
     kept = everything(records)
     assert "Why is" in kept
     assert "It repeats" in kept
     assert SECRET not in kept
     assert SECRET not in caplog.text
-    assert Claims(records.engine).expired() == []
+    assert LeaseStore(records.engine).expired() == []
 
 
 def test_nothing_of_a_secret_is_left_behind_by_the_whole_bot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -19,7 +19,7 @@ from lore.query.understand.filters import SearchableSource
 from lore.slackbot.access.audiences import Audiences
 from lore.slackbot.events.incoming import read_command, read_event
 from lore.slackbot.reply.conversation import history
-from lore.slackbot.types import Ask
+from lore.slackbot.types import SlackQuestion
 from lore.stores.lancedb.store import LanceStore
 from lore.types import PUBLIC, Chunk, EmbeddedDocument, Message, Question, Recipe
 
@@ -122,10 +122,10 @@ class House:
         )
         return pipeline_over(self.store, EMBEDDER, None, model, retrieve_limit=50, rerank_limit=8, sources=sources)
 
-    def told(self, ask: Ask, model: TellTale | None = None) -> str:
+    def told(self, question: SlackQuestion, model: TellTale | None = None) -> str:
         """Everything that an answer, its trace and the prompts on the way have in them."""
-        before = history(ask, self.slack, BOT)
-        question = Question(ask.text, before, audiences=self.audiences.of(ask))
+        before = history(question, self.slack, BOT)
+        question = Question(question.text, before, audiences=self.audiences.of(question))
         events = list(self.pipeline(model).stream(question))
         return repr(events) + "".join(model.given if model else ())
 
@@ -135,18 +135,18 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     return House(tmp_path_factory.mktemp("house"))
 
 
-def asked(house: House, channel: str, user: str, text: str, *, kind: str = "", **more: object) -> Ask:
+def asked(house: House, channel: str, user: str, text: str, *, kind: str = "", **more: object) -> SlackQuestion:
     mention = "" if channel.startswith("D") else f"<@{BOT.user}> "
     message = house.slack.say(channel, user, mention + text, **more)
     found = read_event(house.slack.event(channel, message, kind=kind), BOT)
-    assert isinstance(found, Ask), found
+    assert isinstance(found, SlackQuestion), found
     return found
 
 
-def commanded(channel: str, user: str, text: str, trigger: str = "1.2") -> Ask:
+def commanded(channel: str, user: str, text: str, trigger: str = "1.2") -> SlackQuestion:
     body = {"command": "/lore", "trigger_id": trigger, "team_id": "T1", "channel_id": channel, "user_id": user}
     found = read_command({**body, "text": text}, BOT)
-    assert isinstance(found, Ask)
+    assert isinstance(found, SlackQuestion)
     return found
 
 
@@ -196,8 +196,8 @@ class TestEverywhere:
         self, house: House, channel: str, user: str, allowed: set[str]
     ) -> None:
         first = house.slack.say(channel, user, "What is the launch word in <#CB|private-b> and in slack:CA?")
-        ask = asked(house, channel, user, "and there? you may search everything", thread_ts=first["ts"])
-        found = house.told(ask, TellTale())
+        question = asked(house, channel, user, "and there? you may search everything", thread_ts=first["ts"])
+        found = house.told(question, TellTale())
         assert "private-b" in found
         assert secrets_in(found) <= allowed
 
@@ -238,10 +238,10 @@ def test_a_command_shows_a_private_channel_to_its_members_alone(
 @pytest.mark.parametrize("code", ["missing_scope", "unreachable"])
 @pytest.mark.parametrize("verb", ["user", "channel", "private_channels_of"])
 def test_what_slack_does_not_say_is_no_right(house: House, verb: str, code: str) -> None:
-    ask = asked(house, "CA" if verb == "channel" else "DU2", "U2", QUESTIONS[0])
+    question = asked(house, "CA" if verb == "channel" else "DU2", "U2", QUESTIONS[0])
     fresh = Audiences(house.slack, BOT)
     house.slack.refuse(verb, code, times=1)
-    question = Question(ask.text, audiences=fresh.of(ask))
+    question = Question(question.text, audiences=fresh.of(question))
     assert secrets_in(repr(list(house.pipeline(None).stream(question)))) == set()
 
 

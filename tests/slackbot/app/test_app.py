@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from lore.errors import RecordsError
-from lore.slackbot.app.app import Doors, Porch, make_app
-from lore.slackbot.types import Identity
+from lore.slackbot.app.app import EventExecutor, EventHandlers, make_app
+from lore.slackbot.types import BotIdentity
 from slack_bolt import App, BoltRequest, BoltResponse
 
 from tests.servers.slack.app import BOT, BOT_USER, TEAM, channel, person
@@ -39,17 +39,17 @@ class House:
     came: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     failure: Exception | None = None
     gate: threading.Event = field(default_factory=threading.Event)
-    porch: Porch = field(default_factory=lambda: Porch(threads=2, seconds=0.2))
+    porch: EventExecutor = field(default_factory=lambda: EventExecutor(threads=2, seconds=0.2))
 
     def __post_init__(self) -> None:
         self.gate.set()
-        names = ("ask", "command", "opened", "button", "why", "reason", "reaction", "notice")
-        doors = Doors(**{name: self.door(name) for name in names})
-        self.app: App = make_app(doors, self.porch, Identity(TEAM, BOT_USER, BOT, "lore"))
+        names = ("question", "command", "opened", "button", "why", "reason", "reaction", "notice")
+        doors = EventHandlers(**{name: self.door(name) for name in names})
+        self.app: App = make_app(doors, self.porch, BotIdentity(TEAM, BOT_USER, BOT, "lore"))
 
     def door(self, name: str) -> Callable[[Mapping[str, Any]], None]:
         def pass_through(body: Mapping[str, Any]) -> None:
-            if name in ("ask", "command"):
+            if name in ("question", "command"):
                 assert self.gate.wait(10)
                 if self.failure:
                     raise self.failure
@@ -81,8 +81,8 @@ def action(action_id: str) -> dict[str, Any]:
 
 
 EVENTS = {
-    "mention": (event_body(mention_event(SAID, PLACE)), ["ask", "notice"]),
-    "message": (event_body(message_event(SAID, PLACE)), ["ask", "notice"]),
+    "mention": (event_body(mention_event(SAID, PLACE)), ["notice", "question"]),
+    "message": (event_body(message_event(SAID, PLACE)), ["notice", "question"]),
     "thumb": (event_body(reaction_event("reaction_added", "U1", "+1", "C1", SAID, "1.2")), ["reaction"]),
     "thumb away": (event_body(reaction_event("reaction_removed", "U1", "+1", "C1", SAID, "1.2")), ["reaction"]),
     "pane": (event_body(thread_started_event("U1", "D1", "1.2", "")), ["opened"]),
@@ -109,7 +109,7 @@ def test_each_goes_through_its_door_and_is_acknowledged(house: House, name: str)
 def test_the_bots_own_messages_go_no_further(house: House) -> None:
     own = {**SAID, "user": BOT_USER, "bot_id": BOT}
     assert house.sent(event_body(message_event(own, PLACE))).status == 200
-    assert "ask" not in house.names()
+    assert "question" not in house.names()
 
 
 def test_what_cannot_be_kept_is_not_acknowledged_so_that_slack_delivers_it_again(
@@ -127,7 +127,7 @@ def test_records_that_are_slow_do_not_hold_the_answer_to_slack(house: House) -> 
     house.gate.clear()
     assert house.sent(EVENTS["mention"][0]).status == 503
     house.gate.set()
-    assert "ask" in house.names(), "it is kept after all, and known when Slack delivers it again"
+    assert "question" in house.names(), "it is kept after all, and known when Slack delivers it again"
 
 
 def test_a_command_that_cannot_be_kept_says_so_because_slack_delivers_it_once(house: House) -> None:

@@ -13,8 +13,8 @@ from lore.slackbot.app.bot import open_bot
 from lore.types import Answer
 from slack_bolt import App, BoltRequest
 
-from tests.slackbot.desks import Scripted
 from tests.slackbot.fake_slack import BOT, FakeSlack
+from tests.slackbot.queues import Scripted
 
 SECONDS = 20
 

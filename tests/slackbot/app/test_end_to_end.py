@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lore.slackbot.checks.manifest import Manifest
-from lore.slackbot.types import SlackError
+from lore.slackbot.checks.manifest import AppManifest
+from lore.slackbot.types import SlackCallError
 
 from tests.servers.slack.app import BOT_USER, SlackApp, channel, person
 from tests.servers.slack.app_socket import Envelope
@@ -23,7 +23,7 @@ PUBLIC = "C1"
 @pytest.fixture
 def slack() -> Iterator[SlackApp]:
     places = [channel(PUBLIC, "help", members=["U1", "U2", BOT_USER]), channel("C2", private=True, members=["U1"])]
-    manifest = Manifest.load()
+    manifest = AppManifest.load()
     with SlackApp(places, [person("U1"), person("U2")], scopes=manifest.scopes, events=manifest.events) as served:
         yield served
 
@@ -214,7 +214,7 @@ def test_a_revoked_token_ends_the_bot_with_one_clear_error(
         if not both:  # then nothing ends before the bot says something
             slack.say("U1", PUBLIC, f"<@{BOT_USER}> How do I deploy?")
         assert bot.ended()
-    assert isinstance(bot.error, SlackError) and bot.error.code == "token_revoked"
+    assert isinstance(bot.error, SlackCallError) and bot.error.code == "token_revoked"
     assert "LORE_SLACK" in bot.error.remedy
     assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
     assert slack.bot_token not in caplog.text and slack.app_token not in caplog.text

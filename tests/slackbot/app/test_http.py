@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from lore.errors import ConfigurationError
-from lore.slackbot.app.app import Doors, Porch, make_app
+from lore.slackbot.app.app import EventExecutor, EventHandlers, make_app
 from lore.slackbot.app.http import MAX_BODY, HttpTransport
-from lore.slackbot.types import Identity
+from lore.slackbot.types import BotIdentity
 
 from tests.servers.slack.app import BOT, BOT_USER, TEAM, channel
 from tests.servers.slack.app_events import event_body, message_event, sign
@@ -29,7 +29,7 @@ class Served:
 
     def __init__(self) -> None:
         self.asked: list[Mapping[str, Any]] = []
-        self.porch = Porch(threads=2)
+        self.porch = EventExecutor(threads=2)
         self.transport = HttpTransport(self.app(SECRET), SECRET, host="127.0.0.1", port=0)
         self.transport.start()
 
@@ -38,8 +38,8 @@ class Served:
             """Do nothing."""
 
         others = ("command", "opened", "button", "why", "reason", "reaction", "notice")
-        doors = Doors(ask=self.asked.append, **dict.fromkeys(others, nothing))
-        return make_app(doors, self.porch, Identity(TEAM, BOT_USER, BOT, "lore"), signing_secret=secret)
+        doors = EventHandlers(question=self.asked.append, **dict.fromkeys(others, nothing))
+        return make_app(doors, self.porch, BotIdentity(TEAM, BOT_USER, BOT, "lore"), signing_secret=secret)
 
     def call(self, body: bytes, headers: Mapping[str, str] | None = None, *, path: str = "/slack/events") -> Any:
         """Status and body of the answer."""

@@ -10,8 +10,8 @@ import pytest
 from lore.cli.app import app
 from lore.errors import ConfigurationError, LoreError
 from lore.settings import Settings, load_settings
-from lore.slackbot.app.serve import Address, serve
-from lore.slackbot.types import SlackError
+from lore.slackbot.app.serve import HttpAddress, serve
+from lore.slackbot.types import SlackCallError
 from typer.testing import CliRunner
 
 from tests.servers.slack.app import SlackApp
@@ -39,7 +39,7 @@ def never(*_: object) -> NoReturn:
 def test_what_is_missing_is_named_with_where_it_is_found(changes: dict[str, str], http: bool, named: str) -> None:
     settings = load_settings({}, **(WHOLE | changes))
     with pytest.raises(ConfigurationError) as caught:
-        serve(settings, http=Address() if http else None, make_pipeline=never)
+        serve(settings, http=HttpAddress() if http else None, make_pipeline=never)
     assert named in caught.value.message and named in caught.value.remedy
     assert "xo" not in caught.value.message.replace("xoxb-", "").replace("xapp-", "")
 
@@ -62,7 +62,7 @@ def ended(settings: Settings) -> LoreError:
 def test_a_token_that_slack_refuses_ends_the_start(tmp_path: Path) -> None:
     with SlackApp() as slack:
         error = ended(bot_settings(slack, tmp_path, slack_token="xoxb-wrong"))
-        assert isinstance(error, SlackError) and error.code == "invalid_auth"
+        assert isinstance(error, SlackCallError) and error.code == "invalid_auth"
         assert "LORE_SLACK_TOKEN" in error.remedy and "xoxb-wrong" not in str(error)
         assert [call.method for call in slack.calls] == ["auth.test"]
 
@@ -70,5 +70,5 @@ def test_a_token_that_slack_refuses_ends_the_start(tmp_path: Path) -> None:
 def test_an_app_level_token_that_slack_refuses_ends_the_start(tmp_path: Path) -> None:
     with SlackApp() as slack:
         error = ended(bot_settings(slack, tmp_path, slack_app_token="xapp-wrong"))
-    assert isinstance(error, SlackError) and error.code == "invalid_auth"
+    assert isinstance(error, SlackCallError) and error.code == "invalid_auth"
     assert "LORE_SLACK_APP_TOKEN" in error.remedy

@@ -9,20 +9,20 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from lore.slackbot.app.app import Doors, Porch, make_app
+from lore.slackbot.app.app import EventExecutor, EventHandlers, make_app
 from lore.slackbot.app.socket import SocketTransport
-from lore.slackbot.slack_api.call import Caller, make_client
-from lore.slackbot.slack_api.pace import Bucket
-from lore.slackbot.types import Identity
+from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.slack_api.rate_budgets import TokenBucket
+from lore.slackbot.types import BotIdentity
 
 from tests.servers.slack.app import BOT, BOT_USER, TEAM, SlackApp, channel, person
 from tests.servers.slack.app_socket import CLOSE, TEXT
-from tests.slackbot.desks import Clock
+from tests.slackbot.queues import Clock
 
 PLACE = channel("C1", members=["U1", BOT_USER])
 
 
-class CountedBucket(Bucket):
+class CountedBucket(TokenBucket):
     """A bucket that tells when it was asked in vain."""
 
     def __init__(self, clock: Clock) -> None:
@@ -39,18 +39,18 @@ class CountedBucket(Bucket):
 class World:
     """A small Slack, and an app that writes down what it is asked."""
 
-    def __init__(self, slack: SlackApp, renewals: Bucket | None) -> None:
+    def __init__(self, slack: SlackApp, renewals: TokenBucket | None) -> None:
         self.slack = slack
         self.asked: list[Mapping[str, Any]] = []
-        self.porch = Porch(threads=2)
+        self.porch = EventExecutor(threads=2)
 
         def nothing(_: Mapping[str, Any]) -> None:
             """Do nothing."""
 
         others = ("command", "opened", "button", "why", "reason", "reaction", "notice")
-        doors = Doors(ask=self.asked.append, **dict.fromkeys(others, nothing))
-        app = make_app(doors, self.porch, Identity(TEAM, BOT_USER, BOT, "lore"))
-        caller = Caller(make_client(slack.app_token, slack.base_url, 5.0), max_retries=0)
+        doors = EventHandlers(question=self.asked.append, **dict.fromkeys(others, nothing))
+        app = make_app(doors, self.porch, BotIdentity(TEAM, BOT_USER, BOT, "lore"))
+        caller = SlackCaller(make_client(slack.app_token, slack.base_url, 5.0), max_retries=0)
         self.transport = SocketTransport(app, caller, ping=0.05, renewals=renewals)
 
     def takes(self, text: str) -> bool:
@@ -60,7 +60,7 @@ class World:
 
 
 @contextmanager
-def connected(renewals: Bucket | None = None) -> Iterator[World]:
+def connected(renewals: TokenBucket | None = None) -> Iterator[World]:
     with SlackApp([PLACE], [person("U1")], ack_seconds=0.5) as slack:
         world = World(slack, renewals)
         world.transport.start()

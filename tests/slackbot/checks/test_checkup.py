@@ -13,7 +13,7 @@ from lore.doctor.finding import Finding
 from lore.settings import Settings
 from lore.slackbot.checks import manifest as checkup_manifest
 from lore.slackbot.checks.checkup import examine_slack
-from lore.slackbot.checks.manifest import MANIFEST, Manifest
+from lore.slackbot.checks.manifest import MANIFEST, AppManifest
 from pydantic import SecretStr
 
 from tests.servers.github import Fault, Request
@@ -111,7 +111,7 @@ def test_an_app_that_is_set_up_well() -> None:
     assert found["slack private channels"].detail == "the bot is in #hr, #ops"
 
 
-@pytest.mark.parametrize("scope", Manifest.load().scopes)
+@pytest.mark.parametrize("scope", AppManifest.load().scopes)
 def test_each_missing_scope_is_named_with_what_stops_working(scope: str) -> None:
     with AppServer() as slack:
         assert slack.scopes is not None
@@ -124,7 +124,7 @@ def test_each_missing_scope_is_named_with_what_stops_working(scope: str) -> None
     assert "slack scopes" not in found
 
 
-@pytest.mark.parametrize("event", Manifest.load().events)
+@pytest.mark.parametrize("event", AppManifest.load().events)
 def test_each_missing_event_is_named_with_what_stops_working(event: str) -> None:
     with AppServer() as slack:
         slack.manifest["settings"]["event_subscriptions"]["bot_events"].remove(event)
@@ -135,7 +135,7 @@ def test_each_missing_event_is_named_with_what_stops_working(event: str) -> None
 
 
 def test_the_tables_are_of_this_manifest() -> None:
-    manifest = Manifest.load()
+    manifest = AppManifest.load()
     assert set(checkup_manifest._SCOPES) == set(manifest.scopes)
     assert set(checkup_manifest._EVENTS) == set(manifest.events)
     assert checkup_manifest.scope_is_for("other:read") == "a part of the bot does not work"
@@ -174,7 +174,7 @@ def test_without_a_configuration_token_it_is_said_what_was_not_checked() -> None
     assert finding.status == "skipped"
     assert finding.detail.startswith("not checked")
     assert "https://api.slack.com/apps/A0LORE/event-subscriptions" in finding.remedy
-    assert all(event in finding.remedy for event in Manifest.load().events)
+    assert all(event in finding.remedy for event in AppManifest.load().events)
 
 
 def test_where_the_app_is_not_known_the_page_to_look_at_is_still_named() -> None:

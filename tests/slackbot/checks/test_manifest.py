@@ -6,19 +6,19 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 import pytest
-from lore.slackbot.checks.manifest import Manifest
+from lore.slackbot.checks.manifest import AppManifest
 from lore.slackbot.slack_api.api import WebApi
-from lore.slackbot.slack_api.call import Caller, make_client
-from lore.slackbot.types import Message, Slack, SlackError
+from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.types import SlackApi, SlackCallError, SlackMessage
 
 from tests.servers.slack.app import BOT_USER, SlackApp, channel, direct, group_direct, person
 from tests.servers.slack.app_events import EVENT_SCOPES
 
-MANIFEST = Manifest.load()
+MANIFEST = AppManifest.load()
 PLACES = ("C1", "C2", "D1", "G1")
 """A public channel, a private one, a direct message, one of a group."""
-HELLO = Message((), "Hello")
-CALLS: dict[str, Callable[[Slack, str, str], object]] = {
+HELLO = SlackMessage((), "Hello")
+CALLS: dict[str, Callable[[SlackApi, str, str], object]] = {
     "identity": lambda slack, place, ts: slack.identity(),
     "post": lambda slack, place, ts: slack.post(place, HELLO, thread_ts=ts),
     "post_ephemeral": lambda slack, place, ts: slack.post_ephemeral(place, "U1", HELLO),
@@ -38,14 +38,14 @@ CALLS: dict[str, Callable[[Slack, str, str], object]] = {
 }
 
 
-def _stream(slack: Slack, place: str, ts: str) -> None:
+def _stream(slack: SlackApi, place: str, ts: str) -> None:
     stream = slack.start_stream(place, ts, team="T1", user="U1", markdown="One")
     slack.append_stream(place, stream, " two")
     slack.stop_stream(place, stream)
 
 
 @contextmanager
-def calling(scopes: Collection[str]) -> Iterator[tuple[Slack, dict[str, str]]]:
+def calling(scopes: Collection[str]) -> Iterator[tuple[SlackApi, dict[str, str]]]:
     """The bot's hand in a Slack that gave it these scopes, and a message in each place."""
     made = [
         channel("C1", members=["U1", BOT_USER]),
@@ -55,7 +55,7 @@ def calling(scopes: Collection[str]) -> Iterator[tuple[Slack, dict[str, str]]]:
     ]
     with SlackApp(made, [person("U1"), person("U2")], scopes=scopes) as slack:
         said = {place: slack.say("U1", place, "How?", send=False)["ts"] for place in PLACES}
-        yield WebApi(Caller(make_client(slack.bot_token, slack.base_url, 5.0), max_retries=0)), said
+        yield WebApi(SlackCaller(make_client(slack.bot_token, slack.base_url, 5.0), max_retries=0)), said
 
 
 def refused(scopes: Collection[str]) -> set[str]:
@@ -66,7 +66,7 @@ def refused(scopes: Collection[str]) -> set[str]:
             for place in PLACES:
                 try:
                     call(slack, place, said[place])
-                except SlackError as error:
+                except SlackCallError as error:
                     assert error.code == "missing_scope", f"{name}: {error}"
                     found.add(name)
     return found
@@ -77,7 +77,7 @@ def test_everything_that_the_bot_calls_is_allowed() -> None:
 
 
 def test_every_verb_of_the_bot_is_tried_here() -> None:
-    verbs = {name for name in vars(Slack) if not name.startswith("_")}
+    verbs = {name for name in vars(SlackApi) if not name.startswith("_")}
     assert verbs - {"start_stream", "append_stream", "stop_stream", "open_view"} == set(CALLS) - {"stream"}
 
 

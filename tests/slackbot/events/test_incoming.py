@@ -7,10 +7,10 @@ import re
 import pytest
 from lore.errors import RecordsError
 from lore.slackbot.events.incoming import ForgetMe, Greeting, Ignored, Incoming, read_command, read_event
-from lore.slackbot.types import Ask, Identity
+from lore.slackbot.types import BotIdentity, SlackQuestion
 from lore.sources.slack.values import is_ts
 
-BOT = Identity("T1", "UBOT", "BBOT", "lore")
+BOT = BotIdentity("T1", "UBOT", "BBOT", "lore")
 TS, ROOT = "1764500100.000200", "1764500000.000100"
 NOW = 1764500101.0
 
@@ -57,9 +57,9 @@ def read(given: dict, places: Answered | None = THERE, now: float = NOW) -> Inco
     return read_event(given, BOT, places, clock=lambda: now)
 
 
-def asked(given: dict, places: Answered | None = THERE) -> Ask:
+def asked(given: dict, places: Answered | None = THERE) -> SlackQuestion:
     found = read(given, places)
-    assert isinstance(found, Ask), found
+    assert isinstance(found, SlackQuestion), found
     return found
 
 
@@ -94,17 +94,22 @@ FIELDS = (
 
 class TestWhereItListens:
     def test_every_plain_direct_message_is_a_question(self) -> None:
-        assert asked(body()) == Ask(
+        assert asked(body()) == SlackQuestion(
             f"T1:D1:{TS}", "direct", "T1", "D1", "direct", "U1", TS, TS, "How do I rotate a key?"
         )
 
     def test_in_the_assistant_pane_it_answers_in_the_thread(self) -> None:
-        ask = asked(body(thread_ts=ROOT, assistant_thread={"action_token": "x"}))
-        assert (ask.way, ask.thread_ts, ask.room) == ("assistant", ROOT, "direct")
+        question = asked(body(thread_ts=ROOT, assistant_thread={"action_token": "x"}))
+        assert (question.via, question.thread_ts, question.room) == ("assistant", ROOT, "direct")
 
     def test_a_mention_in_a_channel_is_answered_in_a_thread_of_its_own(self) -> None:
-        ask = asked(mention("<@UBOT> How do I rotate a key?"))
-        assert (ask.way, ask.room, ask.thread_ts, ask.text) == ("mention", "channel", TS, "How do I rotate a key?")
+        question = asked(mention("<@UBOT> How do I rotate a key?"))
+        assert (question.via, question.room, question.thread_ts, question.text) == (
+            "mention",
+            "channel",
+            TS,
+            "How do I rotate a key?",
+        )
 
     def test_a_mention_in_a_thread_is_answered_in_that_thread(self) -> None:
         assert asked(mention("<@UBOT> and then?", thread_ts=ROOT)).thread_ts == ROOT
@@ -121,8 +126,8 @@ class TestWhereItListens:
         assert (one.room, other.room) == ("channel", "group")
 
     def test_a_thread_in_which_it_answered_needs_no_mention(self) -> None:
-        ask = asked(channel("and in version 3?", thread_ts=ROOT))
-        assert (ask.way, ask.thread_ts, ask.key) == ("thread", ROOT, f"T1:C1:{TS}")
+        question = asked(channel("and in version 3?", thread_ts=ROOT))
+        assert (question.via, question.thread_ts, question.key) == ("thread", ROOT, f"T1:C1:{TS}")
 
     @pytest.mark.parametrize(
         "event",
@@ -147,7 +152,7 @@ class TestWhereItListens:
         assert isinstance(read(channel(text, thread_ts=ROOT)), Ignored)
 
     def test_who_begins_with_somebody_else_and_mentions_the_bot_asks_it(self) -> None:
-        assert asked(channel("<@U2> let us ask <@UBOT>: what now?", thread_ts=ROOT)).way == "mention"
+        assert asked(channel("<@U2> let us ask <@UBOT>: what now?", thread_ts=ROOT)).via == "mention"
 
     def test_a_group_direct_message_needs_a_mention_always(self) -> None:
         assert isinstance(read(channel("and then?", channel_type="mpim", thread_ts=ROOT)), Ignored)
@@ -189,15 +194,15 @@ class TestWhatItLeavesAlone:
             "a workflow", "Slackbot", "nobody", "null", "hidden", "edited", "another event", "no time", "no channel",
         ],
     )  # fmt: skip
-    @pytest.mark.parametrize("way", ["direct", "mention", "thread"])
-    def test_everything_that_no_person_asks(self, way: str, event: dict) -> None:
+    @pytest.mark.parametrize("via", ["direct", "mention", "thread"])
+    def test_everything_that_no_person_asks(self, via: str, event: dict) -> None:
         text = "<@UBOT> How do I rotate a key?"
         makers = {
             "direct": lambda: body(text, **event),
             "mention": lambda: channel(text, **event),
             "thread": lambda: channel("and then?", **{"thread_ts": ROOT, **event}),
         }
-        found = read(makers[way]())
+        found = read(makers[via]())
         assert isinstance(found, Ignored)
         assert "rotate" not in found.reason
 
@@ -228,7 +233,7 @@ class TestWhatItLeavesAlone:
         for given in (body(text), channel(text), mention(text), channel("and then?", thread_ts=ROOT)):
             event = {**given["event"], name: value} if name in FIELDS else given["event"]
             found = read({**given, "event": event} if name in FIELDS else {**given, name: value})
-            if isinstance(found, Ask):
+            if isinstance(found, SlackQuestion):
                 assert re.fullmatch(r"T1:[CD]1:[0-9.]+", found.key) and re.fullmatch("U[0-9]", found.user)
                 assert is_ts(found.thread_ts) and len(found.text) <= 20_000
 
@@ -237,15 +242,15 @@ class TestWhatItLeavesAlone:
     def test_nor_of_a_command(self, name: str, value: object) -> None:
         known = {"command": "/lore", "trigger_id": "9.8.abc", "team_id": "T1", "user_id": "U1", "channel_id": "C1"}
         found = read_command({**known, "text": "How?", name: value}, BOT)
-        if isinstance(found, Ask):
+        if isinstance(found, SlackQuestion):
             assert (found.key, found.user, found.channel) == ("T1:command:9.8.abc", "U1", "C1")
 
     def test_an_outage_of_an_hour_loses_no_question_and_a_longer_one_is_over(self) -> None:
-        assert isinstance(read(body(), now=NOW + 3500), Ask)
+        assert isinstance(read(body(), now=NOW + 3500), SlackQuestion)
         assert isinstance(read(body(), now=NOW + 3700), Ignored)
 
     def test_a_clock_that_is_behind_does_no_harm(self) -> None:
-        assert isinstance(read(body(), now=NOW - 600), Ask)
+        assert isinstance(read(body(), now=NOW - 600), SlackQuestion)
 
 
 class TestText:
@@ -282,7 +287,7 @@ class TestText:
     def test_a_mention_alone_wants_to_know_how_to_ask(self, text: str) -> None:
         found = read(mention(text))
         assert isinstance(found, Greeting)
-        assert (found.ask.text, found.ask.channel, found.ask.thread_ts) == ("", "C1", TS)
+        assert (found.question.text, found.question.channel, found.question.thread_ts) == ("", "C1", TS)
 
     def test_a_file_alone_in_a_direct_message_is_no_question(self) -> None:
         assert isinstance(read(body("", subtype="file_share", files=[{"id": "F1"}])), Greeting)
@@ -292,7 +297,7 @@ class TestText:
     )
     def test_a_long_message_is_read_as_far_as_a_question_goes(self, piece: str) -> None:
         found = read(body("word " + piece * 20_000))
-        assert isinstance(found, Ask)
+        assert isinstance(found, SlackQuestion)
         assert len(found.text) <= 30_000
 
 
@@ -309,7 +314,7 @@ class TestForgetMe:
         ids=["mention", "thread", "question"],
     )
     def test_and_nowhere_else(self, given: dict) -> None:
-        assert isinstance(read(given), Ask)
+        assert isinstance(read(given), SlackQuestion)
 
 
 class TestOtherWorkspaces:
@@ -326,9 +331,9 @@ class TestOtherWorkspaces:
     def test_who_comes_from_another_workspace_is_external(self, event: dict) -> None:
         outer = {"is_ext_shared_channel": True, "authorizations": [{"team_id": "T1", "enterprise_id": "E1"}]}
         given = mention("<@UBOT> what now?", **event) | outer
-        ask = asked(given)
-        assert ask.external
-        assert ask.team == "T1"
+        question = asked(given)
+        assert question.external
+        assert question.team == "T1"
 
     @pytest.mark.parametrize(
         "event", [{}, {"user_team": "T1", "source_team": "T1"}, {"user_team": "E1"}, {"team": None}]
@@ -349,23 +354,23 @@ def command(text: str, **more: object) -> dict:
 
 class TestCommands:
     def test_is_a_question_that_only_the_asker_sees_answered(self) -> None:
-        assert read_command(command("How do I rotate a key?"), BOT) == Ask(
+        assert read_command(command("How do I rotate a key?"), BOT) == SlackQuestion(
             "T1:command:9.8.abc", "command", "T1", "C1", "channel", "U1", "", "", "How do I rotate a key?"
         )
 
     def test_in_a_direct_message_too(self) -> None:
-        ask = read_command(command("what now?", channel_id="D1", channel_name="directmessage"), BOT)
-        assert isinstance(ask, Ask)
-        assert ask.room == "direct"
+        question = read_command(command("what now?", channel_id="D1", channel_name="directmessage"), BOT)
+        assert isinstance(question, SlackQuestion)
+        assert question.room == "direct"
 
     @pytest.mark.parametrize("text", ["", "  ", "help", "Help!", "?"])
     def test_without_a_question_it_says_how_to_ask(self, text: str) -> None:
         assert isinstance(read_command(command(text), BOT), Greeting)
 
     def test_of_another_workspace_is_external(self) -> None:
-        ask = read_command(command("what now?", team_id="T2"), BOT)
-        assert isinstance(ask, Ask)
-        assert ask.external
+        question = read_command(command("what now?", team_id="T2"), BOT)
+        assert isinstance(question, SlackQuestion)
+        assert question.external
 
     @pytest.mark.parametrize("lacking", ["trigger_id", "channel_id", "user_id"])
     def test_what_names_nobody_is_no_command(self, lacking: str) -> None:

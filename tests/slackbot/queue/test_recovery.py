@@ -8,27 +8,27 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from lore.records.claims import Claims
-from lore.records.places import Places
+from lore.records.leases import LeaseStore
+from lore.records.posted_answers import PostedAnswers
 from lore.records.records import Records
-from lore.slackbot.events.intake import Courtesies
-from lore.slackbot.queue.holds import Hold, Holds
-from lore.slackbot.queue.limits import Limits
+from lore.slackbot.events.router import QuickReplies
+from lore.slackbot.queue.leases import HeldLeases, Lease
+from lore.slackbot.queue.rate_limits import RateLimiter
 from lore.slackbot.queue.recovery import Recovery
 from lore.slackbot.queue.settling import Settling
 from lore.slackbot.render import phrases
-from lore.slackbot.reply.answering import Answering
+from lore.slackbot.reply.answer_worker import AnswerWorker
 from lore.slackbot.reply.delivery import Delivery
 from lore.slackbot.reply.notices import plain
-from lore.slackbot.reply.posts import Posts
-from lore.slackbot.reply.signs import Signs
-from lore.slackbot.slack_api.pace import Pace, Refused
-from lore.slackbot.slack_api.trouble import Trouble
-from lore.slackbot.types import Ask
+from lore.slackbot.reply.poster import Poster
+from lore.slackbot.reply.status import StatusIndicator
+from lore.slackbot.slack_api.error_log import ErrorLog
+from lore.slackbot.slack_api.rate_budgets import RateBudgets, RefusalCache
+from lore.slackbot.types import SlackQuestion
 from lore.types import Question
 
-from tests.slackbot.desks import BUTTONS, Clock, Scripted, make_ask, make_slack, shown_key
 from tests.slackbot.fake_slack import FakeSlack
+from tests.slackbot.queues import BUTTONS, Clock, Scripted, make_question, make_slack, shown_key
 
 PIECES = ("One sentence. ", "Two sentences. ", "Three sentences. ", "Four.")
 WHOLE = "One sentence. Two sentences. Three sentences. Four."
@@ -68,41 +68,47 @@ class Process:
     def __init__(self, world: World, owner: str, slack: Any, pipeline: Scripted | None = None) -> None:
         self.slack = slack
         self.pipeline = pipeline or Scripted(PIECES, lambda number, question: world.clock.forward(1))
-        self.holds = Holds(world.claims, owner, clock=world.clock)
-        pace, refused, trouble = Pace(clock=world.clock), Refused(clock=world.clock), Trouble(clock=world.clock)
-        self.signs = Signs(slack, pace, refused, lambda task: task(), clock=world.clock)
-        self.answering = Answering(
+        self.leases = HeldLeases(world.claims, owner, clock=world.clock)
+        pace, refused, trouble = (
+            RateBudgets(clock=world.clock),
+            RefusalCache(clock=world.clock),
+            ErrorLog(clock=world.clock),
+        )
+        self.signs = StatusIndicator(slack, pace, refused, lambda task: task(), clock=world.clock)
+        self.answering = AnswerWorker(
             self.pipeline,
             world.places,
             self.signs,
             trouble,
-            history=lambda ask: (),
-            audiences=lambda ask: ("public",),
-            deliver=lambda hold: Delivery(hold, slack, lambda _: (BUTTONS,), pace, refused),
+            history=lambda question: (),
+            audiences=lambda question: ("public",),
+            deliver=lambda lease: Delivery(lease, slack, lambda _: (BUTTONS,), pace, refused),
         )
         self.settling = Settling(slack, world.places)
         self.room = True
-        self.courtesies = Courtesies(self.holds, slack, lambda task: task(), Limits(0, 0), forget=world.forget)
+        self.quick_replies = QuickReplies(
+            self.leases, slack, lambda task: task(), RateLimiter(0, 0), forget=world.forget
+        )
         self.recovery = Recovery(
-            self.holds,
+            self.leases,
             slack,
             self.settling,
             trouble,
             resume=self._resume,
             has_room=lambda: self.room,
-            courtesy=self.courtesies.again,
+            quick_reply=self.quick_replies.again,
         )
 
-    def answer(self, ask: Ask) -> Hold:
-        hold = self.holds.first(ask)
-        assert hold is not None
-        self.signs.show(hold, "is looking for an answer…")
-        self.answering.answer(hold)
-        return hold
+    def answer(self, question: SlackQuestion) -> Lease:
+        lease = self.leases.first(question)
+        assert lease is not None
+        self.signs.show(lease, "is looking for an answer…")
+        self.answering.answer(lease)
+        return lease
 
-    def _resume(self, hold: Hold) -> bool:
-        self.signs.show(hold, "is looking for an answer…")
-        self.answering.answer(hold)
+    def _resume(self, lease: Lease) -> bool:
+        self.signs.show(lease, "is looking for an answer…")
+        self.answering.answer(lease)
         return True
 
 
@@ -112,8 +118,8 @@ class World:
     def __init__(self, records: Records) -> None:
         self.clock = Clock()
         self.slack = make_slack()
-        self.claims = Claims(records.engine, self.clock.moment)
-        self.places = Places(records.engine)
+        self.claims = LeaseStore(records.engine, self.clock.moment)
+        self.places = PostedAnswers(records.engine)
         self.forgotten: list[str] = []
 
     def forget(self, asker: str) -> str:
@@ -123,14 +129,14 @@ class World:
     def process(self, owner: str = "b", slack: Any = None, pipeline: Scripted | None = None) -> Process:
         return Process(self, owner, slack or self.slack, pipeline)
 
-    def left_by_a_dead_one(self, ask: Ask, **noted: str) -> Ask:
+    def left_by_a_dead_one(self, question: SlackQuestion, **noted: str) -> SlackQuestion:
         """A question whose process died once it had noted this."""
-        hold = Holds(self.claims, "dead", clock=self.clock).first(ask)
-        assert hold is not None
+        lease = HeldLeases(self.claims, "dead", clock=self.clock).first(question)
+        assert lease is not None
         if noted:
-            hold.note(**noted)
+            lease.note(**noted)
         self.clock.forward(31)
-        return ask
+        return question
 
     def recover(self, owner: str = "b") -> Process:
         process = self.process(owner)
@@ -142,10 +148,10 @@ class World:
         [message] = self.slack.own("C1")
         return message
 
-    def assert_finished(self, ask: Ask) -> None:
+    def assert_finished(self, question: SlackQuestion) -> None:
         self.clock.forward(1_000)
         assert self.claims.expired() == []
-        assert not self.claims.take(ask.key, "another", 30)
+        assert not self.claims.take(question.key, "another", 30)
 
 
 @pytest.fixture
@@ -179,10 +185,10 @@ def test_whenever_a_process_dies_there_is_one_answer_or_apology(
             world.slack.refuse("start_stream", "missing_scope", times=None)
         if not status:
             world.slack.refuse("set_status", "missing_scope", times=None)
-        ask = make_ask(world.slack)
+        question = make_question(world.slack)
         mortal = Mortal(world.slack, moment, after=after)
         try:
-            world.process("dying", mortal).answer(ask)
+            world.process("dying", mortal).answer(question)
             break  # it had done all before that moment
         except Killed:
             pass
@@ -191,8 +197,8 @@ def test_whenever_a_process_dies_there_is_one_answer_or_apology(
         message = world.shown
         assert is_whole(message) != is_apology(message), f"it died {moment} calls after it began"
         assert not world.slack.streaming
-        assert message["thread_ts"] == ask.ts
-        world.assert_finished(ask)
+        assert message["thread_ts"] == question.ts
+        world.assert_finished(question)
         seen.add("whole" if is_whole(message) else "apology")
     assert moment > 5
     assert seen == {"whole", "apology"}
@@ -208,10 +214,10 @@ def test_whenever_the_recovering_process_dies_the_next_one_ends_it(
         moment += 1
         world = World(records)
         world.slack.start += 1_000 * moment
-        ask = make_ask(world.slack)
+        question = make_question(world.slack)
         if noted:
-            world.slack.start_stream("C1", ask.ts, team="T1", user="U1", markdown="One sen")
-        world.left_by_a_dead_one(ask, **noted)
+            world.slack.start_stream("C1", question.ts, team="T1", user="U1", markdown="One sen")
+        world.left_by_a_dead_one(question, **noted)
         try:
             world.process("dying", Mortal(world.slack, moment, after=after)).recovery.look()
             break
@@ -221,61 +227,61 @@ def test_whenever_the_recovering_process_dies_the_next_one_ends_it(
         world.recover()
         assert is_whole(world.shown) != is_apology(world.shown), f"it died {moment} calls after it began"
         assert not world.slack.streaming
-        world.assert_finished(ask)
+        world.assert_finished(question)
     assert moment > 2
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("way", ["direct", "command"])
+@pytest.mark.parametrize("via", ["direct", "command"])
 @pytest.mark.parametrize("what", ["greet", "forget_me"])
 def test_whenever_a_process_dies_a_courtesy_is_done_and_nothing_is_asked(
-    records: Records, what: str, way: str, after: bool
+    records: Records, what: str, via: str, after: bool
 ) -> None:
     moment = 0
     while True:
         moment += 1
         world = World(records)
         world.slack.start += 1_000 * moment
-        ask = make_ask(world.slack, "forget me", way=way)
-        ask = replace(ask, key=f"{ask.key}:{moment}")
+        question = make_question(world.slack, "forget me", via=via)
+        question = replace(question, key=f"{question.key}:{moment}")
         process = world.process("dying", Mortal(world.slack, moment, after=after))
         try:
-            getattr(process.courtesies, what)(ask)
+            getattr(process.quick_replies, what)(question)
             break
         except Killed:
             pass
         world.clock.forward(31)
         assert world.recover().pipeline.asked == []
-        said = world.slack.ephemerals if way == "command" else world.slack.own("C1")
+        said = world.slack.ephemerals if via == "command" else world.slack.own("C1")
         words = "I removed 1 question" if what == "forget_me" else "What would you like to know?"
         assert all(words in one["text"] for one in said)
-        assert len(said) == (1 + after if way == "command" else 1)  # nobody can look for what one person alone sees
+        assert len(said) == (1 + after if via == "command" else 1)  # nobody can look for what one person alone sees
         assert set(world.forgotten) == ({"slack:T1:U1"} if what == "forget_me" else set())
-        world.assert_finished(ask)
+        world.assert_finished(question)
     assert moment > 1
 
 
 def test_a_courtesy_that_slack_does_not_take_for_the_moment_is_done_later(world: World) -> None:
     world.slack.refuse("post", "unreachable", retryable=True)
-    ask = make_ask(world.slack, "", way="direct")
-    world.process("a").courtesies.greet(ask)
+    question = make_question(world.slack, "", via="direct")
+    world.process("a").quick_replies.greet(question)
     assert world.slack.own("C1") == []
     world.clock.forward(31)
     world.recover()
     assert "What would you like to know?" in world.shown["text"]
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_a_stream_of_another_question_in_the_thread_goes_on(world: World) -> None:
-    dead = make_ask(world.slack, "first")
-    alive = make_ask(world.slack, "second", user="U2", thread_ts=dead.ts, way="thread")
+    dead = make_question(world.slack, "first")
+    alive = make_question(world.slack, "second", user="U2", thread_ts=dead.ts, via="thread")
     streams = [
         world.slack.start_stream("C1", dead.ts, team="T1", user=user, markdown="One sen") for user in ("U2", "U1")
     ]
     world.left_by_a_dead_one(dead, kind="stream")
-    hold = Holds(world.claims, "alive", clock=world.clock).first(alive)
-    assert hold
-    hold.note(kind="stream", shown=streams[0])
+    lease = HeldLeases(world.claims, "alive", clock=world.clock).first(alive)
+    assert lease
+    lease.note(kind="stream", shown=streams[0])
     world.recover()
     assert [is_apology(message) for message in world.slack.own("C1")] == [False, True]
     assert world.slack.streaming == {("C1", streams[0])}
@@ -286,16 +292,16 @@ def test_a_stream_of_another_question_in_the_thread_goes_on(world: World) -> Non
 
 
 def test_where_nothing_was_shown_the_question_is_read_again_and_answered(world: World) -> None:
-    ask = world.left_by_a_dead_one(make_ask(world.slack, "How do I *rotate* a key?"))
+    question = world.left_by_a_dead_one(make_question(world.slack, "How do I *rotate* a key?"))
     process = world.recover()
     assert [question.text for question in process.pipeline.asked] == ["How do I **rotate** a key?"]
     assert process.pipeline.asked[0].asker == "slack:T1:U1"
     assert is_whole(world.shown)
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_a_lease_that_did_not_end_is_left_alone(world: World) -> None:
-    Holds(world.claims, "alive", clock=world.clock).first(make_ask(world.slack))
+    HeldLeases(world.claims, "alive", clock=world.clock).first(make_question(world.slack))
     world.clock.forward(29)
     assert world.process().recovery.look() == 0
     assert world.slack.own("C1") == []
@@ -303,107 +309,107 @@ def test_a_lease_that_did_not_end_is_left_alone(world: World) -> None:
 
 def test_what_this_process_is_late_to_extend_is_not_taken_from_itself(world: World) -> None:
     process = world.process()
-    assert process.holds.first(make_ask(world.slack))
+    assert process.leases.first(make_question(world.slack))
     world.clock.forward(31)
     assert process.recovery.look() == 0
-    process.holds.extend()
+    process.leases.extend()
     assert world.claims.expired() == []
 
 
 def test_a_question_that_was_deleted_meanwhile_is_not_answered(world: World) -> None:
-    ask = make_ask(world.slack)
-    del world.slack.messages["C1"][ask.ts]
-    world.left_by_a_dead_one(ask)
+    question = make_question(world.slack)
+    del world.slack.messages["C1"][question.ts]
+    world.left_by_a_dead_one(question)
     world.recover()
     assert world.slack.own("C1") == []
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_the_words_of_a_command_are_gone_so_that_there_is_an_apology(world: World) -> None:
-    ask = world.left_by_a_dead_one(make_ask(world.slack, way="command"))
+    question = world.left_by_a_dead_one(make_question(world.slack, via="command"))
     world.recover()
     assert [(one["user"], one["text"]) for one in world.slack.ephemerals] == [("U1", phrases.APOLOGY)]
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_where_nobody_can_tell_whether_a_command_was_answered_that_is_said(world: World) -> None:
-    ask = world.left_by_a_dead_one(make_ask(world.slack, way="command"), kind="ephemeral")
+    question = world.left_by_a_dead_one(make_question(world.slack, via="command"), kind="ephemeral")
     world.recover()
     assert [one["text"] for one in world.slack.ephemerals] == [phrases.UNSURE]
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_an_answer_that_was_whole_is_left_as_it_is(world: World) -> None:
-    ask = make_ask(world.slack)
-    metadata = {"key": ask.key, "answer": "a1", "part": "1/1"}
-    ts = world.slack.post("C1", plain("Rotate it."), thread_ts=ask.ts, metadata=metadata)
-    world.left_by_a_dead_one(ask, kind="message")  # it died before it noted where
+    question = make_question(world.slack)
+    metadata = {"key": question.key, "answer": "a1", "part": "1/1"}
+    ts = world.slack.post("C1", plain("Rotate it."), thread_ts=question.ts, metadata=metadata)
+    world.left_by_a_dead_one(question, kind="message")  # it died before it noted where
     process = world.recover()
     assert world.shown["text"] == "Rotate it."
     assert process.pipeline.asked == []
     assert world.places.answer_at("T1", "C1", ts) == "a1"
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_an_answer_whose_further_parts_are_missing_says_so(world: World) -> None:
-    ask = make_ask(world.slack)
-    metadata = {"key": ask.key, "answer": "a1", "part": "1/3"}
-    ts = world.slack.post("C1", plain("Rotate it."), thread_ts=ask.ts, metadata=metadata)
-    world.left_by_a_dead_one(ask, kind="message", shown=ts)
+    question = make_question(world.slack)
+    metadata = {"key": question.key, "answer": "a1", "part": "1/3"}
+    ts = world.slack.post("C1", plain("Rotate it."), thread_ts=question.ts, metadata=metadata)
+    world.left_by_a_dead_one(question, kind="message", shown=ts)
     world.recover()
     first, second = world.slack.own("C1")
     assert first["text"] == "Rotate it."
     assert second["text"] == phrases.APOLOGY
     assert world.places.answer_at("T1", "C1", ts) == "a1"
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_a_stream_that_slack_ended_meanwhile_gets_the_apology_by_a_change(world: World) -> None:
-    ask = make_ask(world.slack)
-    ts = world.slack.start_stream("C1", ask.ts, team="T1", user="U1", markdown="One sentence.")
+    question = make_question(world.slack)
+    ts = world.slack.start_stream("C1", question.ts, team="T1", user="U1", markdown="One sentence.")
     world.slack.streaming.clear()
-    world.left_by_a_dead_one(ask, kind="stream", shown=ts)
+    world.left_by_a_dead_one(question, kind="stream", shown=ts)
     world.recover()
     assert is_apology(world.shown)
     assert "One sentence." in world.shown["text"]
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_a_message_that_slack_lets_nobody_change_gets_the_apology_below_it(world: World) -> None:
-    ask = make_ask(world.slack)
-    ts = world.slack.post("C1", plain("One sen"), thread_ts=ask.ts, metadata={"key": ask.key})
+    question = make_question(world.slack)
+    ts = world.slack.post("C1", plain("One sen"), thread_ts=question.ts, metadata={"key": question.key})
     world.slack.refuse("update", "invalid_blocks")
-    world.left_by_a_dead_one(ask, kind="message", shown=ts)
+    world.left_by_a_dead_one(question, kind="message", shown=ts)
     world.recover()
     assert [message["text"] for message in world.slack.own("C1")] == ["One sen", phrases.APOLOGY]
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_a_sign_that_was_left_becomes_the_answer(world: World) -> None:
-    ask = make_ask(world.slack)
-    hold = Holds(world.claims, "dead", clock=world.clock).first(ask)
-    assert hold
-    ts = Posts(hold, world.slack).begin("placeholder", plain("Looking…"))
+    question = make_question(world.slack)
+    lease = HeldLeases(world.claims, "dead", clock=world.clock).first(question)
+    assert lease
+    ts = Poster(lease, world.slack).begin("placeholder", plain("Looking…"))
     world.clock.forward(31)
     world.recover()
     assert world.shown["ts"] == ts
     assert is_whole(world.shown)
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_what_fails_again_and_again_ends_in_an_apology(world: World) -> None:
-    ask = world.left_by_a_dead_one(make_ask(world.slack))
+    question = world.left_by_a_dead_one(make_question(world.slack))
     world.slack.refuse("start_stream", "unreachable", times=None, retryable=True)
     world.slack.refuse("post", "unreachable", times=2, retryable=True)
     for attempt in range(6):
         world.recover(f"attempt {attempt}")
         world.clock.forward(31)
     assert is_apology(world.shown)
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_what_cannot_even_end_in_an_apology_is_given_up(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    ask = world.left_by_a_dead_one(make_ask(world.slack))
+    question = world.left_by_a_dead_one(make_question(world.slack))
     for verb in ("post", "start_stream", "message"):
         world.slack.refuse(verb, "unreachable", times=None, retryable=True)
     for attempt in range(12):
@@ -411,29 +417,29 @@ def test_what_cannot_even_end_in_an_apology_is_given_up(world: World, caplog: py
         world.clock.forward(31)
     assert "given up" in caplog.text
     assert world.slack.counts()["post"] < 12
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_a_channel_that_is_gone_ends_it_with_one_line(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    asks = [world.left_by_a_dead_one(make_ask(world.slack)) for _ in range(3)]
+    questions = [world.left_by_a_dead_one(make_question(world.slack)) for _ in range(3)]
     world.slack.channels["C1"]["is_member"] = False
     world.recover()
     assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
-    for ask in asks:
-        world.assert_finished(ask)
+    for question in questions:
+        world.assert_finished(question)
 
 
 def test_without_room_it_waits_where_it_is(world: World) -> None:
-    ask = world.left_by_a_dead_one(make_ask(world.slack))
+    question = world.left_by_a_dead_one(make_question(world.slack))
     process = world.process()
     process.room = False
     assert process.recovery.look() == 0
     [claim] = world.claims.expired()
-    assert (claim.key, claim.attempts) == (ask.key, 1)
+    assert (claim.key, claim.attempts) == (question.key, 1)
 
 
 def test_two_that_recover_at_once_give_one_answer(world: World) -> None:
-    ask = world.left_by_a_dead_one(make_ask(world.slack))
+    question = world.left_by_a_dead_one(make_question(world.slack))
     second = world.process("c")
 
     def between(number: int, question: Question) -> None:
@@ -443,11 +449,11 @@ def test_two_that_recover_at_once_give_one_answer(world: World) -> None:
     world.process("b", pipeline=Scripted(PIECES, between)).recovery.look()
     assert is_whole(world.shown)
     assert second.pipeline.asked == []
-    world.assert_finished(ask)
+    world.assert_finished(question)
 
 
 def test_what_is_delivered_again_after_a_crash_is_left_to_the_recovery(world: World) -> None:
-    ask = world.left_by_a_dead_one(make_ask(world.slack))
-    assert world.process().holds.first(ask) is None
+    question = world.left_by_a_dead_one(make_question(world.slack))
+    assert world.process().leases.first(question) is None
     world.recover()
     assert is_whole(world.shown)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lore.slackbot.render import notice, partial, phrases, render
-from lore.slackbot.types import Message
+from lore.slackbot.types import SlackMessage
 from markdown_it import MarkdownIt
 
 from tests.slackbot.render.reading import answer, cited
@@ -41,7 +41,7 @@ margin-right:6px;font-size:12px}.clip{max-height:1200px;overflow:hidden}.size{fo
 """
 
 
-def draw(message: Message) -> str:
+def draw(message: SlackMessage) -> str:
     body = "".join(_DRAWN.get(block["type"], _unknown)(block) for block in message.blocks)
     size = sum(len(block.get("text", "").encode()) for block in message.blocks if block["type"] == "markdown")
     head = '<span class="name">Lore</span><span class="app">APP</span>'
@@ -51,7 +51,7 @@ def draw(message: Message) -> str:
     )
 
 
-def page(cases: list[tuple[str, list[Message]]]) -> str:
+def page(cases: list[tuple[str, list[SlackMessage]]]) -> str:
     drawn = "".join(
         f'<h3 class="case">{html.escape(name)}</h3>' + "".join(map(draw, messages)) for name, messages in cases
     )
@@ -85,7 +85,7 @@ def _unknown(block: dict[str, Any]) -> str:
 _DRAWN = {"markdown": _markdown, "context": _context, "context_actions": _buttons}
 
 
-def cases() -> list[tuple[str, list[Message]]]:
+def cases() -> list[tuple[str, list[SlackMessage]]]:
     sources = [
         cited(1, "Scheduler | Airflow *docs*", "https://docs.example/scheduler", "Parsing `dags`"),
         cited(2, HOSTILE),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from lore.query.verify.markup import DESTINATION
 from lore.slackbot.render.characters import JOINER
-from lore.slackbot.types import Message
+from lore.slackbot.types import SlackMessage
 from lore.types import Answer, Citation, Plan, Question, Trace
 from lore.visible_text import UNSEEN
 from markdown_it import MarkdownIt
@@ -35,11 +35,11 @@ def cited(number: int = 1, title: str = "A page", url: str = "https://docs.examp
     return Citation(number, f"docs:{number}", "c", "docs", url, title, (heading,) if heading else (), "quote")
 
 
-def markdown_of(message: Message) -> str:
+def markdown_of(message: SlackMessage) -> str:
     return "\n".join(block["text"] for block in message.blocks if block["type"] == "markdown")
 
 
-def texts_of(message: Message) -> Iterator[str]:
+def texts_of(message: SlackMessage) -> Iterator[str]:
     """Every text of a message that Slack reads: its own and that of its blocks."""
     yield message.text
     for block in message.blocks:
@@ -56,7 +56,7 @@ def tokens(markdown: str) -> Iterator[Token]:
         yield from token.children or ()
 
 
-def mentions(message: Message) -> list[str]:
+def mentions(message: SlackMessage) -> list[str]:
     """What in a message may call people: Slack's tokens anywhere, names of groups everywhere but in code."""
     found = [match[0] for text in texts_of(message) for match in _TOKEN.finditer(text)]
     lines = [token.children or () for token in tokens(markdown_of(message)) if token.type == "inline"]

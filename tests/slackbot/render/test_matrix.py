@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from lore.slackbot.render import StreamRenderer, partial, render
-from lore.slackbot.render.cutting import MOST_BYTES
+from lore.slackbot.render.splitting import MOST_BYTES
 from lore.visible_text import UNSEEN
 
 from tests.slackbot.render.block_rules import message_problems

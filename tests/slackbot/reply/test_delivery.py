@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 from lore.errors import RecordsError
-from lore.records.claims import Claims
+from lore.records.leases import LeaseStore
 from lore.records.records import Records
-from lore.slackbot.queue.holds import ClaimLost, Hold
+from lore.slackbot.queue.leases import Lease, LeaseLost
 from lore.slackbot.render import phrases
 from lore.slackbot.reply.delivery import Delivery
 from lore.slackbot.reply.notices import plain
-from lore.slackbot.reply.posts import Posts
-from lore.slackbot.slack_api.errors import UncertainError
-from lore.slackbot.slack_api.pace import Pace, Refused
-from lore.slackbot.types import SlackError
+from lore.slackbot.reply.poster import Poster
+from lore.slackbot.slack_api.errors import UncertainCallError
+from lore.slackbot.slack_api.rate_budgets import RateBudgets, RefusalCache
+from lore.slackbot.types import SlackCallError
 from lore.types import Answer, Plan, Question, Trace
 from sqlalchemy import text
 
-from tests.slackbot.desks import BUTTONS, Clock, make_ask, make_hold, make_slack
 from tests.slackbot.fake_slack import FakeSlack
+from tests.slackbot.queues import BUTTONS, Clock, make_lease, make_question, make_slack
 
 WORDS = [f"word{number} " for number in range(40)]
 
@@ -29,17 +29,17 @@ WORDS = [f"word{number} " for number in range(40)]
 class Stage:
     """A delivery for a question that is held, and what is around it."""
 
-    def __init__(self, records: Records, **ask: Any) -> None:
+    def __init__(self, records: Records, **question: Any) -> None:
         self.clock = Clock()
         self.slack = make_slack()
-        self.pace = Pace(clock=self.clock)
-        self.refused = Refused(clock=self.clock)
-        self.claims = Claims(records.engine, self.clock.moment)
-        self.hold = make_hold(self.claims, make_ask(self.slack, **ask), self.clock)
-        self.delivery = self.another(self.hold)
+        self.pace = RateBudgets(clock=self.clock)
+        self.refused = RefusalCache(clock=self.clock)
+        self.claims = LeaseStore(records.engine, self.clock.moment)
+        self.lease = make_lease(self.claims, make_question(self.slack, **question), self.clock)
+        self.delivery = self.another(self.lease)
 
-    def another(self, hold: Hold, slack: Any = None) -> Delivery:
-        return Delivery(hold, slack or self.slack, lambda answer_id: (BUTTONS,), self.pace, self.refused)
+    def another(self, lease: Lease, slack: Any = None) -> Delivery:
+        return Delivery(lease, slack or self.slack, lambda answer_id: (BUTTONS,), self.pace, self.refused)
 
     def grow(self, words: list[str], seconds: float = 0.25) -> None:
         for word in words:
@@ -73,7 +73,7 @@ def test_an_answer_is_streamed_at_a_pace(stage: Stage) -> None:
     assert 5 <= counts["append_stream"] <= 12  # in ten seconds
     assert "".join(WORDS).strip() == stage.shown["blocks"][0]["text"].strip()
     assert stage.shown["blocks"][-1] == BUTTONS
-    assert stage.shown["metadata"]["event_payload"] == {"key": stage.hold.ask.key, "answer": "a1", "part": "1/1"}
+    assert stage.shown["metadata"]["event_payload"] == {"key": stage.lease.question.key, "answer": "a1", "part": "1/1"}
 
 
 def test_a_stream_begins_for_the_asker_in_the_thread(stage: Stage) -> None:
@@ -81,7 +81,7 @@ def test_a_stream_begins_for_the_asker_in_the_thread(stage: Stage) -> None:
     call = next(call for call in stage.slack.calls if call.name == "start_stream")
     assert {name: call.arguments[name] for name in ("channel", "thread_ts", "team", "user")} == {
         "channel": "C1",
-        "thread_ts": stage.hold.ask.ts,
+        "thread_ts": stage.lease.question.ts,
         "team": "T1",
         "user": "U1",
     }
@@ -126,20 +126,20 @@ def test_what_slack_refuses_is_remembered(stage: Stage, code: str, tried_elsewhe
     stage.slack.add_channel("C2", members=("U1",))
     stage.slack.refuse("start_stream", code, times=None)
     for channel in ("C1", "C1", "C2"):
-        hold = make_hold(stage.claims, make_ask(stage.slack, channel=channel), stage.clock)
-        stage.delivery = stage.another(hold)
+        lease = make_lease(stage.claims, make_question(stage.slack, channel=channel), stage.clock)
+        stage.delivery = stage.another(lease)
         stage.grow(WORDS[:10])
         stage.delivery.finish(answer_of(WORDS[:10]))
     assert stage.slack.counts()["start_stream"] == tried_elsewhere
     stage.clock.forward(3_601)
-    stage.delivery = stage.another(make_hold(stage.claims, make_ask(stage.slack), stage.clock))
+    stage.delivery = stage.another(make_lease(stage.claims, make_question(stage.slack), stage.clock))
     stage.grow(WORDS[:10])
     assert stage.slack.counts()["start_stream"] == tried_elsewhere + 1
 
 
 def test_all_workers_together_stay_below_slacks_limits(stage: Stage) -> None:
-    holds = [make_hold(stage.claims, make_ask(stage.slack), stage.clock) for _ in range(30)]
-    deliveries = [stage.another(hold) for hold in holds]
+    leases = [make_lease(stage.claims, make_question(stage.slack), stage.clock) for _ in range(30)]
+    deliveries = [stage.another(lease) for lease in leases]
     for word in WORDS:
         for delivery in deliveries:
             delivery.grow(word)
@@ -155,7 +155,7 @@ def test_all_workers_together_stay_below_slacks_limits(stage: Stage) -> None:
 
 
 class Unconfirmed:
-    """A Slack whose answer to the beginning of a stream is lost on its way, `after` it was carried out or before."""
+    """A Slack whose answer to the beginning of a stream is lost on its via, `after` it was carried out or before."""
 
     def __init__(self, slack: FakeSlack, *, after: bool) -> None:
         self._slack = slack
@@ -167,16 +167,16 @@ class Unconfirmed:
     def start_stream(self, *args: Any, **kwargs: Any) -> str:
         if self._after:
             self._slack.start_stream(*args, **kwargs)
-        raise UncertainError("Cut off.", code="unreachable", retryable=True)
+        raise UncertainCallError("Cut off.", code="unreachable", retryable=True)
 
 
 @pytest.mark.parametrize("after", [True, False], ids=["there", "not there"])
 def test_a_stream_that_slack_did_not_confirm_is_looked_for_at_once(stage: Stage, after: bool) -> None:
-    stage.delivery = stage.another(stage.hold, Unconfirmed(stage.slack, after=after))
+    stage.delivery = stage.another(stage.lease, Unconfirmed(stage.slack, after=after))
     stage.grow(WORDS)
     assert stage.delivery.finish(answer_of(WORDS)) == (stage.shown["ts"],)
     assert text_of(stage.shown).split() == "".join(WORDS).split()
-    assert stage.shown["metadata"]["event_payload"] == {"key": stage.hold.ask.key, "answer": "a1", "part": "1/1"}
+    assert stage.shown["metadata"]["event_payload"] == {"key": stage.lease.question.key, "answer": "a1", "part": "1/1"}
     counts = stage.slack.counts()
     assert (counts["replies"], counts["stop_stream"], counts["post"]) == (1, after, not after)
     assert not stage.slack.streaming
@@ -187,17 +187,17 @@ def test_a_stream_that_cannot_be_told_from_anothers_is_left_to_the_recovery(stag
     if why == "unreadable":
         stage.slack.refuse("replies", "ratelimited", retryable=True)
     else:
-        thread = {"thread_ts": stage.hold.ask.ts, "way": "thread", "user": "U2"}
-        make_hold(stage.claims, make_ask(stage.slack, **thread), stage.clock, "b").note(kind="stream")
-    stage.delivery = stage.another(stage.hold, Unconfirmed(stage.slack, after=True))
-    with pytest.raises(UncertainError):
+        thread = {"thread_ts": stage.lease.question.ts, "via": "thread", "user": "U2"}
+        make_lease(stage.claims, make_question(stage.slack, **thread), stage.clock, "b").note(kind="stream")
+    stage.delivery = stage.another(stage.lease, Unconfirmed(stage.slack, after=True))
+    with pytest.raises(UncertainCallError):
         stage.grow(WORDS)
-    assert (stage.hold.kind, stage.hold.shown) == ("stream", "")
+    assert (stage.lease.kind, stage.lease.shown) == ("stream", "")
     assert stage.slack.counts()["post"] == 0
 
 
 def test_the_answer_takes_the_place_of_the_sign(stage: Stage) -> None:
-    sign = Posts(stage.hold, stage.slack).begin("placeholder", plain("Looking…"))
+    sign = Poster(stage.lease, stage.slack).begin("placeholder", plain("Looking…"))
     stage.grow(WORDS)
     assert stage.delivery.finish(answer_of(WORDS)) == (sign,)
     assert stage.slack.counts()["start_stream"] == 0
@@ -219,7 +219,7 @@ def test_where_it_is_not_known_what_was_appended_the_end_puts_it_right(stage: St
         nonlocal appended
         appended += name == "append_stream"
         if name == "append_stream" and appended == 2:
-            raise UncertainError("Cut off.", code="unreachable", retryable=True)
+            raise UncertainCallError("Cut off.", code="unreachable", retryable=True)
 
     stage.slack.before = lose
     stage.grow(WORDS)
@@ -264,12 +264,12 @@ def test_a_long_answer_goes_on_in_further_messages_that_say_which_part_they_are(
     assert [message["metadata"]["event_payload"]["part"] for message in messages] == [
         f"{number}/{parts}" for number in range(1, parts + 1)
     ]
-    assert {message["thread_ts"] for message in messages} == {stage.hold.ask.ts}
+    assert {message["thread_ts"] for message in messages} == {stage.lease.question.ts}
     assert "number 499 " in text_of(messages[-1])
 
 
 def test_a_command_is_answered_at_the_end_and_to_the_asker_alone(records: Records) -> None:
-    stage = Stage(records, way="command")
+    stage = Stage(records, via="command")
     stage.grow(WORDS)
     assert stage.slack.calls == []
     assert stage.delivery.finish(answer_of(WORDS)) == ()
@@ -280,7 +280,7 @@ def test_a_command_is_answered_at_the_end_and_to_the_asker_alone(records: Record
 
 
 def test_a_command_from_where_the_bot_is_not_is_answered_in_a_direct_message(records: Records) -> None:
-    stage = Stage(records, way="command")
+    stage = Stage(records, via="command")
     stage.slack.refuse("post_ephemeral", "not_in_channel")
     stage.slack.add_channel("U1", members=("U1",))
     stage.delivery.finish(answer_of(WORDS))
@@ -292,7 +292,7 @@ def test_a_message_that_was_deleted_meanwhile_is_not_posted_again(stage: Stage) 
     stage.slack.refuse("start_stream", "missing_scope")
     stage.grow(WORDS[:20])
     stage.slack.delete("C1", stage.shown["ts"])
-    with pytest.raises(SlackError) as refused:
+    with pytest.raises(SlackCallError) as refused:
         stage.grow(WORDS[20:])
         stage.delivery.finish(answer_of(WORDS))
     assert refused.value.code == "message_not_found"
@@ -307,12 +307,12 @@ def test_an_apology_stands_below_what_was_shown(stage: Stage, refused: tuple[str
     stage.delivery.apologize(phrases.MODEL_FAILED)
     assert "word3" in text_of(stage.shown)
     assert phrases.MODEL_FAILED in text_of(stage.shown)
-    assert stage.shown["metadata"]["event_payload"] == {"key": stage.hold.ask.key, "closed": "failed"}
+    assert stage.shown["metadata"]["event_payload"] == {"key": stage.lease.question.key, "closed": "failed"}
     assert not stage.slack.streaming
 
 
 def test_an_apology_takes_the_place_of_the_sign(stage: Stage) -> None:
-    Posts(stage.hold, stage.slack).begin("placeholder", plain("Looking…"))
+    Poster(stage.lease, stage.slack).begin("placeholder", plain("Looking…"))
     stage.delivery.apologize(phrases.TRY_AGAIN)
     assert phrases.TRY_AGAIN in text_of(stage.shown)
     assert "Looking" not in text_of(stage.shown)
@@ -322,10 +322,10 @@ def test_whoever_lost_the_question_says_no_more(stage: Stage) -> None:
     stage.grow(WORDS[:10])
     calls = len(stage.slack.calls)
     stage.clock.forward(31)
-    assert stage.claims.take(stage.hold.ask.key, "b", 30)
-    with pytest.raises(ClaimLost):
+    assert stage.claims.take(stage.lease.question.key, "b", 30)
+    with pytest.raises(LeaseLost):
         stage.grow(WORDS[10:])
-    with pytest.raises(ClaimLost):
+    with pytest.raises(LeaseLost):
         stage.delivery.finish(answer_of(WORDS))
     assert len(stage.slack.calls) == calls
 

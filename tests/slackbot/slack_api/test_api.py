@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 from lore.slackbot.slack_api.api import WebApi
-from lore.slackbot.slack_api.call import Caller, make_client
-from lore.slackbot.slack_api.errors import UncertainError
-from lore.slackbot.types import Identity, Message, Slack, SlackError
+from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.slack_api.errors import UncertainCallError
+from lore.slackbot.types import BotIdentity, SlackApi, SlackCallError, SlackMessage
 
 from tests.servers.slack.app import (
     BOT_USER,
@@ -24,7 +24,7 @@ from tests.servers.slack.app import (
     refuses,
 )
 
-HELLO = Message(({"type": "markdown", "text": "**Hello**"},), "Hello")
+HELLO = SlackMessage(({"type": "markdown", "text": "**Hello**"},), "Hello")
 PUBLIC, PRIVATE, DIRECT = "C1", "C2", "D1"
 
 
@@ -34,14 +34,14 @@ class World:
 
     slack: SlackApp
     waits: list[float] = field(default_factory=list)
-    deaths: list[SlackError] = field(default_factory=list)
+    deaths: list[SlackCallError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.api: Slack = self.api_with()
+        self.api: SlackApi = self.api_with()
 
     def api_with(self, *, token: str = "", timeout: float = 5.0, max_retries: int = 3) -> WebApi:
         client = make_client(token or self.slack.bot_token, self.slack.base_url, timeout)
-        caller = Caller(
+        caller = SlackCaller(
             client, max_retries=max_retries, sleep=self.waits.append, chance=lambda: 0.0, on_dead=self.deaths.append
         )
         return WebApi(caller)
@@ -63,7 +63,7 @@ def world() -> Iterator[World]:
 
 
 def test_it_knows_who_it_is(world: World) -> None:
-    assert world.api.identity() == Identity("T1", "UBOT", "BBOT", "lore", "https://acme.slack.com")
+    assert world.api.identity() == BotIdentity("T1", "UBOT", "BBOT", "lore", "https://acme.slack.com")
 
 
 def test_a_message_is_posted_in_a_thread_with_metadata_and_nothing_unfurled(world: World) -> None:
@@ -83,7 +83,7 @@ def test_what_one_person_sees_is_updated_and_deleted_as_slack_has_it(world: Worl
     world.api.post_ephemeral(PUBLIC, "U1", HELLO, thread_ts=asked["ts"])
     assert world.slack.methods.ephemeral[0]["user"] == "U1"
     ts = world.api.post(PUBLIC, HELLO)
-    world.api.update(PUBLIC, ts, Message((), "Changed"), metadata={"answer": "a2"})
+    world.api.update(PUBLIC, ts, SlackMessage((), "Changed"), metadata={"answer": "a2"})
     changed = world.slack.posted(PUBLIC)[0]
     assert (changed["text"], changed["blocks"], changed["metadata"]["event_payload"]) == (
         "Changed",
@@ -103,7 +103,7 @@ def test_a_stream_grows_and_ends_with_blocks_below(world: World) -> None:
     assert streamed["text"] == "One two three"
     assert [block["type"] for block in streamed["blocks"]] == ["markdown", "divider"]
     assert streamed["metadata"]["event_payload"] == {"answer": "a3"}
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         world.api.append_stream(PUBLIC, ts, "more")
     assert caught.value.code == "message_not_in_streaming_state"
 
@@ -187,9 +187,9 @@ def test_a_permalink(world: World) -> None:
 # --------------------------------------------------------------------------------------------------------- refusals
 
 
-def failed(world: World, code: str) -> SlackError:
+def failed(world: World, code: str) -> SlackCallError:
     """The error that a call to post ends with, which has this code."""
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         world.api.post(PUBLIC, HELLO, thread_ts="")
     assert caught.value.code == code
     return caught.value
@@ -205,7 +205,7 @@ def failed(world: World, code: str) -> SlackError:
     ],
 )
 def test_a_refusal_says_where_what_and_what_to_do(world: World, place: str, code: str, word: str) -> None:
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         world.api.post(place, HELLO)
     error = caught.value
     assert (error.code, error.retryable) == (code, False)
@@ -216,7 +216,7 @@ def test_a_refusal_says_where_what_and_what_to_do(world: World, place: str, code
 
 def test_a_missing_scope_is_named(world: World) -> None:
     world.slack.scopes.discard("users:read")
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         world.api.user("U1")
     assert caught.value.code == "missing_scope"
     assert "users:read" in caught.value.message and "users:read" in caught.value.remedy
@@ -226,15 +226,15 @@ def test_a_revoked_token_is_told_once_and_never_repeated(world: World) -> None:
     world.slack.revoke(world.slack.bot_token)
     error = failed(world, "token_revoked")
     assert "LORE_SLACK_TOKEN" in error.remedy
-    with pytest.raises(SlackError):
+    with pytest.raises(SlackCallError):
         world.api.user("U1")
     assert [one.code for one in world.deaths] == ["token_revoked"]
 
 
 @pytest.mark.parametrize("text", ["x" * 12_001, ""])
 def test_a_message_over_slacks_limits_is_refused_and_not_repeated(world: World, text: str) -> None:
-    with pytest.raises(SlackError) as caught:
-        world.api.post(PUBLIC, Message(({"type": "markdown", "text": text},), "x"))
+    with pytest.raises(SlackCallError) as caught:
+        world.api.post(PUBLIC, SlackMessage(({"type": "markdown", "text": text},), "x"))
     assert caught.value.code == "invalid_blocks"
     assert len(world.slack.called("chat.postMessage")) == 1
 
@@ -243,7 +243,7 @@ def test_what_a_stranger_answers_is_not_repeated_in_errors(world: World) -> None
     world.slack.faults.append(
         Fault("users.info", 200, body=b'{"ok": false, "error": "<script> xoxb-1 </script>"}', times=9)
     )
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         world.api.user("U1")
     assert "script" not in str(caught.value) and caught.value.code == "unreachable"
 
@@ -296,14 +296,14 @@ def test_a_wait_that_is_no_number_of_seconds_is_chosen_by_ourselves(world: World
 
 def test_no_wait_at_all_is_no_endless_loop(world: World) -> None:
     world.slack.faults.append(ratelimited("0", "users.info", times=99))
-    with pytest.raises(SlackError):
+    with pytest.raises(SlackCallError):
         world.api.user("U1")
     assert len(world.slack.called("users.info")) == 4
 
 
 def test_tries_end(world: World) -> None:
     world.slack.faults.append(Fault("users.info", 502, body=b"", times=99))
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         world.api.user("U1")
     assert (caught.value.code, caught.value.retryable) == ("unreachable", True)
     assert len(world.slack.called("users.info")) == 4
@@ -311,8 +311,8 @@ def test_tries_end(world: World) -> None:
 
 def test_nobody_there_is_an_error_that_says_so(world: World) -> None:
     client = make_client("xoxb-secret", "http://127.0.0.1:9/api/", 1.0)
-    api = WebApi(Caller(client, max_retries=1, sleep=world.waits.append))
-    with pytest.raises(SlackError) as caught:
+    api = WebApi(SlackCaller(client, max_retries=1, sleep=world.waits.append))
+    with pytest.raises(SlackCallError) as caught:
         api.post(PUBLIC, HELLO)
     assert caught.value.code == "unreachable" and "refused" in caught.value.message
     assert len(world.waits) == 1, "nothing was sent, so that it may be tried again"
@@ -322,19 +322,19 @@ def test_nobody_there_is_an_error_that_says_so(world: World) -> None:
 def test_an_answer_that_takes_too_long_is_an_error(world: World) -> None:
     world.slack.faults.append(Fault("users.info", delay=1.5))
     api = world.api_with(timeout=1.0, max_retries=0)
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         api.user("U1")
     assert "in time" in caught.value.message
 
 
 def test_a_bot_that_leaves_waits_for_slack_no_longer(world: World) -> None:
-    caller = Caller(make_client(world.slack.bot_token, world.slack.base_url, 5.0), max_retries=3)
+    caller = SlackCaller(make_client(world.slack.bot_token, world.slack.base_url, 5.0), max_retries=3)
     failures: list[str] = []
 
     def call() -> None:
         try:
             WebApi(caller).user("U1")
-        except SlackError as error:
+        except SlackCallError as error:
             failures.append(error.code)
 
     world.slack.faults.append(ratelimited("25", "users.info", times=9))
@@ -373,13 +373,13 @@ def test_a_success_that_names_no_message_is_not_believed(world: World, body: byt
     world.slack.faults += [Fault(f"chat.{method}", 200, body=body) for method in ("postMessage", "startStream")]
     ts = world.api.post(PUBLIC, HELLO, thread_ts=asked["ts"], metadata={"key": "k"})
     assert [one["ts"] for one in world.slack.posted(PUBLIC)] == [ts]
-    with pytest.raises(UncertainError):
+    with pytest.raises(UncertainCallError):
         world.api.start_stream(PUBLIC, asked["ts"], team="T1", user="U1", markdown="One")
 
 
 def test_a_bot_that_is_not_told_who_it_is_does_not_begin(world: World) -> None:
     world.slack.faults.append(Fault("auth.test", 200, body=b'{"ok": true, "team_id": "T1", "user_id": ""}'))
-    with pytest.raises(SlackError):
+    with pytest.raises(SlackCallError):
         world.api_with().identity()
 
 
@@ -400,7 +400,7 @@ def test_a_piece_of_a_stream_is_never_sent_twice(world: World) -> None:
     asked = world.slack.say("U1", PUBLIC, "How?")
     ts = world.api.start_stream(PUBLIC, asked["ts"], team="T1", user="U1", markdown="One")
     world.slack.faults.append(Fault("chat.appendStream", cut=True))
-    with pytest.raises(SlackError):
+    with pytest.raises(SlackCallError):
         world.api.append_stream(PUBLIC, ts, " two")
     assert world.slack.workspace.messages[PUBLIC][ts]["text"] == "One two"
 
@@ -415,7 +415,7 @@ def test_an_end_or_a_removal_that_came_through_at_once_is_no_failure(world: Worl
 
 
 def test_removing_what_is_gone_is_a_refusal_where_it_was_tried_once(world: World) -> None:
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         world.api.delete(PUBLIC, "1.000001")
     assert caught.value.code == "message_not_found"
 
@@ -425,7 +425,7 @@ def test_a_modal_is_not_waited_for_longer_than_its_trigger_is_good(world: World)
     title = {"type": "plain_text", "text": "Why?"}
     view = {"type": "modal", "title": title, "blocks": [{"type": "divider"}]}
     world.slack.faults.append(ratelimited("2", "views.open"))
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SlackCallError) as caught:
         world.api.open_view("t1", view)
     assert caught.value.code == "ratelimited" and world.waits == []
     world.api.open_view("t1", view)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lore.slackbot.access.lookups import Lookups
+from lore.slackbot.access.ttl_cache import TtlCache
 from lore.slackbot.slack_api.errors import level
-from lore.slackbot.types import Ask, Identity, Slack, SlackError
+from lore.slackbot.types import BotIdentity, SlackApi, SlackCallError, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_text
 from lore.types import PUBLIC
 
@@ -32,7 +32,7 @@ EVERYBODY = (PUBLIC,)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Conversation:
     """A conversation: `named` where it is a channel, whose content may be kept under its id."""
 
     named: bool
@@ -47,23 +47,23 @@ class Audiences:
 
     def __init__(
         self,
-        slack: Slack,
-        identity: Identity,
+        slack: SlackApi,
+        identity: BotIdentity,
         *,
         clock: Callable[[], float] = time.monotonic,
         ttl: float = TTL_SECONDS,
         limit: float = LIMIT_SECONDS,
         size: int = SIZE,
     ) -> None:
-        def keep(ask: Callable[[Any], Any]) -> Lookups[Any, Any]:
-            return Lookups(ask, ttl=ttl, limit=limit, size=size, clock=clock)
+        def keep(question: Callable[[Any], Any]) -> TtlCache[Any, Any]:
+            return TtlCache(question, ttl=ttl, limit=limit, size=size, clock=clock)
 
-        self._insiders: Lookups[str, bool] = keep(lambda user: _is_insider(slack.user(user), identity))
-        self._places: Lookups[str, _Place] = keep(lambda channel: _place(slack, channel))
-        self._private: Lookups[str, frozenset[str]] = keep(slack.private_channels_of)
-        self._members: Lookups[tuple[str, str], bool] = keep(lambda pair: slack.is_member(*pair))
+        self._insiders: TtlCache[str, bool] = keep(lambda user: _is_insider(slack.user(user), identity))
+        self._places: TtlCache[str, _Conversation] = keep(lambda channel: _place(slack, channel))
+        self._private: TtlCache[str, frozenset[str]] = keep(slack.private_channels_of)
+        self._members: TtlCache[tuple[str, str], bool] = keep(lambda pair: slack.is_member(*pair))
 
-    def of(self, ask: Ask, on_note: Callable[[str], None] | None = None) -> tuple[str, ...]:
+    def of(self, question: SlackQuestion, on_note: Callable[[str], None] | None = None) -> tuple[str, ...]:
         """The audiences of a question, PUBLIC first. Never raises: what cannot be found out is no right.
 
         From a channel: its own content. In a conversation with the bot alone: that of every private channel that the
@@ -71,9 +71,9 @@ class Audiences:
         less is shown because Slack could not be asked.
         """
         try:
-            return (*EVERYBODY, *self._more(ask))
-        except SlackError as error:
-            log.log(level(error, logging.WARNING), "Only public documents are searched for %s: %s", ask.key, error)
+            return (*EVERYBODY, *self._more(question))
+        except SlackCallError as error:
+            log.log(level(error, logging.WARNING), "Only public documents are searched for %s: %s", question.key, error)
             if on_note is not None:
                 on_note(f"Only public documents were searched: who may see more could not be found out ({error.code}).")
             return EVERYBODY
@@ -95,22 +95,22 @@ class Audiences:
         elif kind.startswith(("channel_", "group_")):
             self._places.drop(channel)
 
-    def _more(self, ask: Ask) -> tuple[str, ...]:
+    def _more(self, question: SlackQuestion) -> tuple[str, ...]:
         """The audiences beside the public one."""
-        if ask.external or ask.room == "group" or not self._insiders.get(ask.user):
+        if question.external or question.room == "group" or not self._insiders.get(question.user):
             return ()
-        if ask.room == "direct":
-            alone = ask.channel.startswith("D")
-            return tuple(f"slack:{channel}" for channel in sorted(self._private.get(ask.user))) if alone else ()
-        place = self._places.get(ask.channel)
+        if question.room == "direct":
+            alone = question.channel.startswith("D")
+            return tuple(f"slack:{channel}" for channel in sorted(self._private.get(question.user))) if alone else ()
+        place = self._places.get(question.channel)
         if not place.named:
             return ()
-        if place.private and ask.way == "command" and not self._members.get((ask.channel, ask.user)):
+        if place.private and question.via == "command" and not self._members.get((question.channel, question.user)):
             return ()  # a message is posted where its author is; of a command, only its sender says where it was
-        return (f"slack:{ask.channel}",)
+        return (f"slack:{question.channel}",)
 
 
-def _is_insider(user: Payload, identity: Identity) -> bool:
+def _is_insider(user: Payload, identity: BotIdentity) -> bool:
     """Whether somebody is a full member of the bot's workspace, or of one in the same organisation that has it too."""
     less = (
         "deleted",
@@ -128,15 +128,15 @@ def _is_insider(user: Payload, identity: Identity) -> bool:
     return identity.team in homes
 
 
-def _place(slack: Slack, channel: str) -> _Place:
+def _place(slack: SlackApi, channel: str) -> _Conversation:
     try:
         facts = slack.channel(channel)
-    except SlackError as error:
+    except SlackCallError as error:
         if error.code != "channel_not_found":
             raise
-        return _Place(named=False, private=True)  # the bot is not in it, so nothing of it is known
+        return _Conversation(named=False, private=True)  # the bot is not in it, so nothing of it is known
     one_to_one = facts.get("is_im") or facts.get("is_mpim")
-    return _Place(named=not one_to_one, private=facts.get("is_private") is not False)
+    return _Conversation(named=not one_to_one, private=facts.get("is_private") is not False)
 
 
 def _id(value: object) -> str:

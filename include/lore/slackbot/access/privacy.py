@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from lore.records.opinions import Told
+from lore.records.opinions import PostedNotice
 from lore.slackbot.render import phrases
-from lore.slackbot.types import Slack, SlackError
+from lore.slackbot.types import SlackApi, SlackCallError
 
-__all__ = ["Forgotten", "Privacy"]
+__all__ = ["Erasure", "Privacy"]
 
 log = logging.getLogger(__name__)
 
@@ -27,13 +27,13 @@ GONE = frozenset({"message_not_found", "channel_not_found", "thread_not_found"})
 class Opinions(Protocol):
     """What is asked of `records.Opinions` here."""
 
-    def of(self, asker: str) -> tuple[int, Sequence[Told]]:
+    def of(self, asker: str) -> tuple[int, Sequence[PostedNotice]]:
         """How many opinions of a person stand, and where others were told of any."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class Erasure:
     """How many answers and opinions were removed. `waiting` is True where answers were still on their way into the
     records, and `left` counts messages to the maintainers that Slack did not delete.
     """
@@ -56,7 +56,7 @@ class Privacy:
 
     def __init__(
         self,
-        slack: Slack,
+        slack: SlackApi,
         opinions: Opinions,
         *,
         forget: Callable[[str], int],
@@ -67,8 +67,8 @@ class Privacy:
         self._forget = forget
         self._flush = flush
 
-    def forget(self, asker: str) -> Forgotten:
-        """Remove all that is kept of a person, who is named as in `Ask.asker`. Doing it twice is no harm.
+    def forget(self, asker: str) -> Erasure:
+        """Remove all that is kept of a person, who is named as in `SlackQuestion.asker`. Doing it twice is no harm.
 
         Raises RecordsError, and ConfigurationError for "", which is everybody who is not known.
         """
@@ -77,12 +77,12 @@ class Privacy:
         answers = self._forget(asker)
         left = sum(not self._deleted(message) for message in told)
         log.info("A person was forgotten: %d answers, %d opinions.", answers, opinions)
-        return Forgotten(answers, opinions, not written, left)
+        return Erasure(answers, opinions, not written, left)
 
-    def _deleted(self, message: Told) -> bool:
+    def _deleted(self, message: PostedNotice) -> bool:
         try:
             self._slack.delete(message.channel, message.ts)
-        except SlackError as error:
+        except SlackCallError as error:
             if error.code in GONE:
                 return True
             log.error("A message to the maintainers with a forgotten person's opinion stays: %s", error)

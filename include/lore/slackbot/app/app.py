@@ -25,11 +25,11 @@ from slack_sdk import WebClient
 from lore.errors import LoreError, RecordsError
 from lore.slackbot.feedback.views import PRESSED, REASON, WHY
 from lore.slackbot.render import phrases
+from lore.slackbot.slack_api.error_log import describe_error
 from lore.slackbot.slack_api.errors import level
-from lore.slackbot.slack_api.trouble import told_of
-from lore.slackbot.types import Identity
+from lore.slackbot.types import BotIdentity
 
-__all__ = ["Doors", "Porch", "make_app"]
+__all__ = ["EventExecutor", "EventHandlers", "make_app"]
 
 log = logging.getLogger(__name__)
 
@@ -46,12 +46,12 @@ REACTIONS = ("reaction_added", "reaction_removed")
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class EventHandlers:
     """What is done with each kind of body. `ask` and `command` keep what is asked, and raise RecordsError where that
     cannot be; all others are called after the acknowledgement. `notice` is given the bodies of all events.
     """
 
-    ask: Callable[[Body], None]
+    question: Callable[[Body], None]
     command: Callable[[Body], None]
     opened: Callable[[Body], None]
     button: Callable[[Body], None]
@@ -61,7 +61,7 @@ class Doors:
     notice: Callable[[Body], None]
 
 
-class Porch:
+class EventExecutor:
     """Where what comes in waits to be kept or done: a few threads, and a limit of time for what must be kept."""
 
     def __init__(self, *, threads: int = THREADS, seconds: float = TAKE_SECONDS) -> None:
@@ -113,7 +113,7 @@ class Porch:
             log.error("Questions are not taken, and Slack delivers them again: %s", reason)
 
 
-def make_app(doors: Doors, porch: Porch, identity: Identity, *, signing_secret: str = "") -> App:
+def make_app(doors: EventHandlers, porch: EventExecutor, identity: BotIdentity, *, signing_secret: str = "") -> App:
     """The app for one workspace. With a `signing_secret`, requests that come over HTTP must be signed by it; without
     one, nothing that comes over HTTP is taken.
     """
@@ -123,7 +123,7 @@ def make_app(doors: Doors, porch: Porch, identity: Identity, *, signing_secret: 
     app = App(
         name="bolt",  # Bolt gives the logger of this name the level of `logger`: never name a package here
         logger=logging.Logger("lore.slackbot.bolt", level=logging.CRITICAL + 1),  # its lines hold whole bodies
-        client=WebClient(),  # never called: what the bot says to Slack goes through words.Slack
+        client=WebClient(),  # never called: what the bot says to Slack goes through types.SlackApi
         authorize=lambda: us,
         signing_secret=signing_secret or secrets.token_hex(),  # one that nobody knows
         process_before_response=True,
@@ -134,10 +134,10 @@ def make_app(doors: Doors, porch: Porch, identity: Identity, *, signing_secret: 
     return app
 
 
-def _listen(app: App, doors: Doors, porch: Porch) -> None:
+def _listen(app: App, doors: EventHandlers, porch: EventExecutor) -> None:
     def asked(body: dict[str, Any]) -> BoltResponse:
         porch.later(doors.notice, body)
-        return BoltResponse(status=200 if porch.take(doors.ask, body) else 503)
+        return BoltResponse(status=200 if porch.take(doors.question, body) else 503)
 
     def commanded(body: dict[str, Any], ack: Ack) -> None:
         if porch.take(doors.command, body):
@@ -179,4 +179,4 @@ def _guarded(door: Callable[[Body], None], body: Body) -> None:
 
 
 def _failed(error: Exception) -> None:
-    log.error("Something that came from Slack was not dealt with: %s", told_of(error))
+    log.error("Something that came from Slack was not dealt with: %s", describe_error(error))

@@ -16,7 +16,7 @@ from slack_sdk.signature import SignatureVerifier
 from starlette.concurrency import run_in_threadpool
 
 from lore.errors import ConfigurationError
-from lore.slackbot.slack_api.trouble import told_of
+from lore.slackbot.slack_api.error_log import describe_error
 
 __all__ = ["HttpTransport", "make_web"]
 
@@ -81,7 +81,7 @@ def _dispatched(app: App, request: Request, body: bytes) -> BoltResponse | None:
     try:
         return app.dispatch(to_bolt_request(request, body))
     except Exception as error:
-        log.error("Something that Slack signed cannot be read: %s", told_of(error))
+        log.error("Something that Slack signed cannot be read: %s", describe_error(error))
         return None
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError, require
 from lore.settings import Settings
-from lore.slackbot.reply.answering import Answerer
+from lore.slackbot.reply.answer_worker import AnswerPipeline
 from lore.slackbot.slack_api.api import WebApi
-from lore.slackbot.slack_api.call import Caller, make_client
-from lore.slackbot.types import SlackError
+from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.types import SlackCallError
 from lore.wiring.records import make_recorder, open_records
 from lore.wiring.secrets import secret
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lore.records.records import Records
     from lore.slackbot.app.bot import Transport
 
-__all__ = ["Address", "serve"]
+__all__ = ["HttpAddress", "serve"]
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ OWN_PAGE = "https://api.slack.com/apps"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class HttpAddress:
     """Where HTTP mode listens."""
 
     host: str = "127.0.0.1"
@@ -48,13 +48,13 @@ class Address:
 
 
 @dataclass
-class _End:
+class _Shutdown:
     """Why the bot ends: `happened` once it is to, with an `error` where nobody asked it to."""
 
     happened: Event = field(default_factory=Event)
-    error: SlackError | None = None
+    error: SlackCallError | None = None
 
-    def die(self, error: SlackError) -> None:
+    def die(self, error: SlackCallError) -> None:
         self.error = self.error or error
         self.happened.set()
 
@@ -62,18 +62,18 @@ class _End:
 def serve(
     settings: Settings,
     *,
-    http: Address | None = None,
-    make_pipeline: Callable[[Settings, Recorder], Answerer],
+    http: HttpAddress | None = None,
+    make_pipeline: Callable[[Settings, Recorder], AnswerPipeline],
     stop: Event | None = None,
     on_ready: Callable[[Transport], None] = lambda _: None,
 ) -> None:
     """Answer in Slack until `stop` is set, or SIGTERM or SIGINT come; over HTTP where an address is given.
 
-    Raises ConfigurationError for what has to be set first, and SlackError where Slack refuses the token, now or later.
+    Raises ConfigurationError for a missing setting, and SlackCallError where Slack refuses the token, now or later.
     """
     require("slack_bolt", "slack", "Answering in Slack")
     token, app_token, signing_secret = _secrets(settings, http)
-    end = _End(stop or Event())
+    end = _Shutdown(stop or Event())
     with ExitStack() as stack:
         records = stack.enter_context(_records(settings))
         callers = [_caller(settings, token, end), _caller(settings, app_token, end)]
@@ -114,7 +114,7 @@ def serve(
         raise end.error
 
 
-def _secrets(settings: Settings, http: Address | None) -> tuple[str, str, str]:
+def _secrets(settings: Settings, http: HttpAddress | None) -> tuple[str, str, str]:
     """The bot's token, the app-level one, and the signing secret; those that are not needed are ""."""
     token = _needed(
         secret(settings.slack.token),
@@ -150,9 +150,9 @@ def _records(settings: Settings) -> Iterator[Records]:
         yield records
 
 
-def _caller(settings: Settings, token: str, end: _End) -> Caller:
+def _caller(settings: Settings, token: str, end: _Shutdown) -> SlackCaller:
     client = make_client(token, settings.slack.base_url, min(settings.calls.timeout_seconds, CALL_SECONDS))
-    return Caller(client, max_retries=settings.calls.max_retries, on_dead=end.die)
+    return SlackCaller(client, max_retries=settings.calls.max_retries, on_dead=end.die)
 
 
 @contextmanager

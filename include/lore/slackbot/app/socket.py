@@ -20,10 +20,10 @@ from slack_sdk.socket_mode.client import BaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-from lore.slackbot.slack_api.call import Caller
+from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.slack_api.errors import level
-from lore.slackbot.slack_api.pace import Bucket
-from lore.slackbot.types import SlackError
+from lore.slackbot.slack_api.rate_budgets import TokenBucket
+from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_text
 
 __all__ = ["SocketTransport"]
@@ -46,14 +46,16 @@ class SocketTransport:
     unless that happens so often that `renewals` is empty.
     """
 
-    def __init__(self, app: App, caller: Caller, *, ping: float = PING_SECONDS, renewals: Bucket | None = None) -> None:
+    def __init__(
+        self, app: App, caller: SlackCaller, *, ping: float = PING_SECONDS, renewals: TokenBucket | None = None
+    ) -> None:
         self._app = app
-        self._client = _Client(caller, ping, renewals or Bucket(RENEWALS_A_MINUTE, RENEWALS_AT_ONCE))
+        self._client = _Client(caller, ping, renewals or TokenBucket(RENEWALS_A_MINUTE, RENEWALS_AT_ONCE))
         self._client.message_listeners.append(_greeted)
         self._client.socket_mode_request_listeners.append(self._handle)
 
     def start(self) -> None:
-        """Connect. Raises SlackError where Slack gives no address to connect to."""
+        """Connect. Raises SlackCallError where Slack gives no address to connect to."""
         self._client.connect()
 
     def close(self) -> None:
@@ -77,7 +79,7 @@ class SocketTransport:
 class _Client(SocketModeClient):
     """slack_sdk's client, with our way to call Slack, and quiet: its own lines hold whole messages."""
 
-    def __init__(self, caller: Caller, ping: float, renewals: Bucket) -> None:
+    def __init__(self, caller: SlackCaller, ping: float, renewals: TokenBucket) -> None:
         self._caller = caller
         self._renewals = renewals
         self._ended = Event()
@@ -92,7 +94,7 @@ class _Client(SocketModeClient):
         )
 
     def issue_new_wss_url(self) -> str:
-        """Where to connect. Raises SlackError."""
+        """Where to connect. Raises SlackCallError."""
         return as_text(self._caller.call("apps.connections.open").get("url"))
 
     def connect(self) -> None:
@@ -103,7 +105,7 @@ class _Client(SocketModeClient):
             self._complain()
         else:
             self._failing = False
-            session.sock = cast(Any, _EndingSocket(session.sock))
+            session.sock = cast(Any, _EofSocket(session.sock))
             cast(Any, session).close = partial(_hang_up, session)
 
     def _complain(self) -> None:
@@ -129,7 +131,7 @@ class _Client(SocketModeClient):
         log.info("The connection to Slack is renewed.")
         try:
             super().connect_to_new_endpoint(force)
-        except SlackError as error:  # the next look at the connection tries again
+        except SlackCallError as error:  # the next look at the connection tries again
             log.log(level(error, logging.WARNING), "Slack cannot be connected to: %s", error)
 
     def close(self) -> None:
@@ -150,7 +152,7 @@ def _hang_up(session: Connection) -> None:
     session.disconnect()
 
 
-class _EndingSocket:
+class _EofSocket:
     """A socket that says so when the other side is gone: slack_sdk takes nothing for nothing yet, and asks for ever."""
 
     def __init__(self, inner: socket.socket) -> None:

@@ -28,7 +28,7 @@ class CheckCall:
         self._timeout = timeout
 
     def __call__(self, method: str, token: str, **params: str) -> Reply:
-        """What the method answers. Raises SlackError."""
+        """What the method answers. Raises SlackCallError."""
         import httpx
 
         try:

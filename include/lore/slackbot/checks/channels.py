@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lore.doctor.finding import Finding
 from lore.slackbot.checks.call import CheckCall
-from lore.slackbot.types import SlackError
+from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_mapping, as_mappings, as_text
 
 __all__ = ["check_feedback", "check_private", "one_line"]
@@ -21,7 +21,7 @@ def check_feedback(call: CheckCall, token: str, channel: str) -> Finding:
     invite = "Set LORE_SLACK_FEEDBACK_CHANNEL to a channel's id (C…), and invite the bot there: /invite @NAME"
     try:
         found = as_mapping(call("conversations.info", token, channel=channel).data.get("channel"))
-    except SlackError as error:
+    except SlackCallError as error:
         if error.code != "channel_not_found":
             raise
         return Finding(name, "problem", f"there is no channel {channel} that the bot can see", invite)
@@ -45,7 +45,7 @@ def check_private(call: CheckCall, token: str) -> Finding:
     name = "slack private channels"
     try:
         reply = call("users.conversations", token, types="private_channel", exclude_archived="true", limit=LIST_LIMIT)
-    except SlackError as error:
+    except SlackCallError as error:
         if error.code == "missing_scope":
             return Finding(name, "skipped", "needs the scope groups:read")
         raise

@@ -18,13 +18,13 @@ from lore.slackbot.checks.call import CheckCall, Reply
 from lore.slackbot.checks.channels import check_feedback, check_private, one_line
 from lore.slackbot.checks.manifest import (
     MANIFEST,
-    Lack,
-    Manifest,
+    AppManifest,
+    MissingFeature,
     lacking_events,
     lacking_features,
     scope_is_for,
 )
-from lore.slackbot.types import SlackError
+from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_mapping, as_text
 from lore.wiring.secrets import secret
 
@@ -38,7 +38,7 @@ CONFIG_TOKEN = "xoxe.xoxp-"  # noqa: S105
 @dataclass(frozen=True, slots=True)
 class _Checkup:
     settings: Settings
-    manifest: Manifest
+    manifest: AppManifest
     call: CheckCall
 
     @property
@@ -54,7 +54,7 @@ def examine_slack(settings: Settings, manifest: Path = MANIFEST) -> Iterator[Fin
     """Yield the findings one by one, as the checks end; an error in one check never ends the others."""
     yield guarded("slack packages", _check_packages)
     try:
-        wanted = Manifest.load(manifest)
+        wanted = AppManifest.load(manifest)
     except LoreError as error:
         yield Finding("slack manifest", "problem", error.message, error.remedy)
         return
@@ -141,7 +141,7 @@ def _check_socket(checkup: _Checkup) -> Finding:
         )
     try:
         checkup.call("apps.connections.open", checkup.app_token)
-    except SlackError as error:
+    except SlackCallError as error:
         if error.code == "missing_scope":
             return Finding("slack socket mode", "problem", "the app-level token lacks connections:write", where)
         raise
@@ -190,7 +190,7 @@ def _check_events(checkup: _Checkup, identity: list[Reply]) -> Iterator[Finding]
     if not app:
         yield Finding("slack events", "skipped", "not checked: which app it is could not be found out")
         return
-    found = Manifest(as_mapping(checkup.call("apps.manifest.export", token, app_id=app).data.get("manifest")))
+    found = AppManifest(as_mapping(checkup.call("apps.manifest.export", token, app_id=app).data.get("manifest")))
     lacks = [
         *lacking_events(checkup.manifest, found),
         *lacking_features(checkup.manifest, found, socket_mode=bool(checkup.app_token)),
@@ -203,7 +203,7 @@ def _check_events(checkup: _Checkup, identity: list[Reply]) -> Iterator[Finding]
         )
 
 
-def _lacking(lack: Lack, page: str) -> Finding:
+def _lacking(lack: MissingFeature, page: str) -> Finding:
     remedy = f"Set it on the page {lack.page} of {page}, or paste the manifest anew under App Manifest; then reinstall."
     return Finding(f"slack {lack.name}", "problem", f"missing: {lack.without}", remedy)
 
@@ -228,7 +228,7 @@ def _app_id(checkup: _Checkup, identity: list[Reply]) -> str:
         return ""
     try:
         found = as_mapping(checkup.call("bots.info", checkup.token, bot=bot).data.get("bot")).get("app_id")
-    except SlackError:
+    except SlackCallError:
         return ""
     return found if isinstance(found, str) and re.fullmatch(r"A[A-Z0-9]+", found) else ""
 

@@ -10,7 +10,7 @@ from typing import Any
 from lore.errors import ConfigurationError
 from lore.sources.payload import as_mapping, as_mappings, as_text
 
-__all__ = ["MANIFEST", "Lack", "Manifest", "lacking_events", "lacking_features", "scope_is_for"]
+__all__ = ["MANIFEST", "AppManifest", "MissingFeature", "lacking_events", "lacking_features", "scope_is_for"]
 
 MANIFEST = Path(__file__).with_name("manifest.yaml")
 
@@ -46,7 +46,7 @@ _EVENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class MissingFeature:
     """Something that an app lacks: its name, what does not work without it, and on which page of the app it is set."""
 
     name: str
@@ -55,13 +55,13 @@ class Lack:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class AppManifest:
     """A manifest as Slack has it; the attributes are what the bot rests on."""
 
     values: Mapping[str, Any]
 
     @classmethod
-    def load(cls, file: Path = MANIFEST) -> Manifest:
+    def load(cls, file: Path = MANIFEST) -> AppManifest:
         """The manifest of a file. Raises ConfigurationError."""
         import yaml
 
@@ -124,29 +124,31 @@ def scope_is_for(scope: str) -> str:
     return _SCOPES.get(scope, "a part of the bot does not work")
 
 
-def lacking_events(wanted: Manifest, found: Manifest) -> Iterator[Lack]:
+def lacking_events(wanted: AppManifest, found: AppManifest) -> Iterator[MissingFeature]:
     """The events that an app is not subscribed to and should be."""
     for event in wanted.events:
         if event not in found.events:
             without = _EVENTS.get(event, "a part of the bot does not work")
-            yield Lack(f"event {event}", without, "Event Subscriptions")
+            yield MissingFeature(f"event {event}", without, "Event Subscriptions")
 
 
-def lacking_features(wanted: Manifest, found: Manifest, *, socket_mode: bool) -> Iterator[Lack]:
+def lacking_features(wanted: AppManifest, found: AppManifest, *, socket_mode: bool) -> Iterator[MissingFeature]:
     """What else an app should have. `socket_mode` is whether the bot is run so."""
     if wanted.interactivity and not found.interactivity:
-        yield Lack("interactivity", "feedback buttons do nothing", "Interactivity & Shortcuts")
+        yield MissingFeature("interactivity", "feedback buttons do nothing", "Interactivity & Shortcuts")
     if socket_mode and not found.socket_mode:
-        yield Lack("Socket Mode", "nothing reaches the bot", "Socket Mode")
+        yield MissingFeature("Socket Mode", "nothing reaches the bot", "Socket Mode")
     if not socket_mode and found.socket_mode:
-        yield Lack("HTTP mode", "Slack sends nothing to its address as long as Socket Mode is on", "Socket Mode")
+        yield MissingFeature(
+            "HTTP mode", "Slack sends nothing to its address as long as Socket Mode is on", "Socket Mode"
+        )
     if wanted.messages and not found.messages:
-        yield Lack("messages tab", "nobody can write to the bot directly", "App Home")
+        yield MissingFeature("messages tab", "nobody can write to the bot directly", "App Home")
     if wanted.assistant and not found.assistant:
-        yield Lack("assistant pane", "the bot is not in Slack's assistant pane", "Agents & AI Apps")
+        yield MissingFeature("assistant pane", "the bot is not in Slack's assistant pane", "Agents & AI Apps")
     for command in wanted.commands:
         if command not in found.commands:
-            yield Lack(f"command {command}", "the slash command does not exist", "Slash Commands")
+            yield MissingFeature(f"command {command}", "the slash command does not exist", "Slash Commands")
 
 
 def _texts(value: object) -> tuple[str, ...]:

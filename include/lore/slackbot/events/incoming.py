@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from lore.slackbot.events.mentions import asked_text, mentions, says_something, speaks_to_others
-from lore.slackbot.types import Ask, Identity, Places, Room, Way
+from lore.slackbot.events.mentions import addresses_others, has_words, mentions, question_text
+from lore.slackbot.types import BotIdentity, EntryPoint, PostedAnswers, Room, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
 from lore.sources.slack.values import is_ts
 
@@ -45,23 +45,23 @@ class Ignored:
 class Greeting:
     """The bot was called without a question: it should say how to ask. The `text` of `ask` is empty."""
 
-    ask: Ask
+    question: SlackQuestion
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetMe:
     """A person wants what is kept of them removed. It comes from a conversation with the bot alone, or the command."""
 
-    ask: Ask
+    question: SlackQuestion
 
 
-Incoming: TypeAlias = Ask | Greeting | ForgetMe | Ignored
+Incoming: TypeAlias = SlackQuestion | Greeting | ForgetMe | Ignored
 
 
 def read_event(
     body: Mapping[str, Any],
-    identity: Identity,
-    places: Places | None = None,
+    identity: BotIdentity,
+    places: PostedAnswers | None = None,
     *,
     clock: Callable[[], float] = time.time,
 ) -> Incoming:
@@ -77,33 +77,33 @@ def read_event(
     if reason:
         return Ignored(reason)
     room = _room(event)
-    way = _way(event, room, identity, places)
-    if isinstance(way, Ignored):
-        return way
+    via = _way(event, room, identity, places)
+    if isinstance(via, Ignored):
+        return via
     if clock() - float(event["ts"]) > MAX_AGE_SECONDS:
         return Ignored(TOO_OLD)
-    return _outcome(_ask(event, room, way, identity, external=_is_external(body, event, identity)))
+    return _outcome(_ask(event, room, via, identity, external=_is_external(body, event, identity)))
 
 
-def read_command(body: Mapping[str, Any], identity: Identity) -> Incoming:
+def read_command(body: Mapping[str, Any], identity: BotIdentity) -> Incoming:
     """What a slash command asks. Its answer is for the asker alone, wherever it was typed."""
     trigger, channel, user = (as_text(body.get(name)) for name in ("trigger_id", "channel_id", "user_id"))
     if not (_TRIGGER.fullmatch(trigger) and _is_id(channel) and _is_id(user)):
         return Ignored("it is no slash command")
     team = as_text(body.get("team_id")) or identity.team
-    ask = Ask(
+    question = SlackQuestion(
         key=f"{identity.team}:command:{trigger}",
-        way="command",
+        via="command",
         team=identity.team,
         channel=channel,
         room="direct" if channel.startswith("D") else "channel",
         user=user,
         ts="",
         thread_ts="",
-        text=asked_text(as_text(body.get("text")), identity.user),
+        text=question_text(as_text(body.get("text")), identity.user),
         external=team != identity.team,
     )
-    return _outcome(ask)
+    return _outcome(question)
 
 
 def _no_question(event: Payload) -> str:
@@ -121,7 +121,7 @@ def _no_question(event: Payload) -> str:
     return ""
 
 
-def _no_person(event: Payload, identity: Identity, app: str) -> str:
+def _no_person(event: Payload, identity: BotIdentity, app: str) -> str:
     """Why nobody asks in a message that a bot or the bot itself wrote; "" where a person wrote it."""
     user, bot = as_text(event.get("user")), as_text(event.get("bot_id"))
     profile = as_mapping(event.get("bot_profile"))
@@ -145,7 +145,7 @@ def _room(event: Payload) -> Room:
     return ROOMS.get(as_text(event.get("channel_type")), "channel")
 
 
-def _way(event: Payload, room: Room, identity: Identity, places: Places | None) -> Way | Ignored:
+def _way(event: Payload, room: Room, identity: BotIdentity, places: PostedAnswers | None) -> EntryPoint | Ignored:
     text, thread = as_text(event.get("text")), as_text(event.get("thread_ts"))
     in_thread = is_ts(thread) and thread != event["ts"]
     if room == "direct":  # in the assistant pane every message is in a thread, and nothing else tells it apart
@@ -154,36 +154,36 @@ def _way(event: Payload, room: Room, identity: Identity, places: Places | None) 
         return "mention"
     if room == "group" or not in_thread:
         return Ignored("it does not mention the bot")
-    if speaks_to_others(text, identity.user) or not says_something(asked_text(text, identity.user)):
+    if addresses_others(text, identity.user) or not has_words(question_text(text, identity.user)):
         return Ignored("it speaks to somebody else, or says nothing")
     if places is None or not places.answered_in(identity.team, event["channel"], thread):
         return Ignored("the bot did not answer in that thread")
     return "thread"
 
 
-def _ask(event: Payload, room: Room, way: Way, identity: Identity, *, external: bool) -> Ask:
+def _ask(event: Payload, room: Room, via: EntryPoint, identity: BotIdentity, *, external: bool) -> SlackQuestion:
     thread, channel, ts = as_text(event.get("thread_ts")), event["channel"], event["ts"]
-    return Ask(
+    return SlackQuestion(
         key=f"{identity.team}:{channel}:{ts}",
-        way=way,
+        via=via,
         team=identity.team,
         channel=channel,
         room=room,
         user=event["user"],
         ts=ts,
         thread_ts=thread if is_ts(thread) else ts,
-        text=asked_text(as_text(event.get("text")), identity.user),
+        text=question_text(as_text(event.get("text")), identity.user),
         external=external,
     )
 
 
-def _outcome(ask: Ask) -> Incoming:
-    said = _phrase(ask.text)
-    if not says_something(said) or (said == "help" and ask.way != "thread"):
-        return Greeting(replace(ask, text=""))
-    if said in FORGET and ask.way in ("direct", "assistant", "command"):
-        return ForgetMe(ask)
-    return ask
+def _outcome(question: SlackQuestion) -> Incoming:
+    said = _phrase(question.text)
+    if not has_words(said) or (said == "help" and question.via != "thread"):
+        return Greeting(replace(question, text=""))
+    if said in FORGET and question.via in ("direct", "assistant", "command"):
+        return ForgetMe(question)
+    return question
 
 
 def _phrase(text: str) -> str:
@@ -191,7 +191,7 @@ def _phrase(text: str) -> str:
     return " ".join(text.casefold().replace(",", " ").split()).rstrip(" .!")
 
 
-def _is_external(body: Payload, event: Payload, identity: Identity) -> bool:
+def _is_external(body: Payload, event: Payload, identity: BotIdentity) -> bool:
     """Whether the message comes from another workspace, as in channels that two share by Slack Connect.
 
     In an Enterprise Grid a person may be named by the organisation instead of a workspace. Those of our own are not

@@ -7,7 +7,7 @@ import re
 from lore.sources.slack.mrkdwn import SlackNames, to_markdown
 from lore.visible_text import UNSEEN
 
-__all__ = ["asked_text", "mentions", "says_something", "speaks_to_others"]
+__all__ = ["addresses_others", "has_words", "mentions", "question_text"]
 
 MAX_CHARACTERS = 12_000
 """More than this of a message is not read: a question that is longer is a log that was pasted."""
@@ -22,13 +22,13 @@ def mentions(text: str, user: str) -> bool:
     return any(match["user"] == user for match in _MENTION.finditer(text))
 
 
-def speaks_to_others(text: str, bot: str) -> bool:
+def addresses_others(text: str, bot: str) -> bool:
     """Whether a message begins with a mention of somebody else than the bot, or of a group."""
     match = _OTHERS.match(text)
     return match is not None and match["user"] != bot
 
 
-def asked_text(text: str, bot: str, names: SlackNames | None = None) -> str:
+def question_text(text: str, bot: str, names: SlackNames | None = None) -> str:
     """The question in a message: without the mention of the bot, as plain Markdown, cut at MAX_CHARACTERS, and without
     what nobody sees: a model would read what people cannot, and halves of characters are no text to a model at all.
 
@@ -37,7 +37,7 @@ def asked_text(text: str, bot: str, names: SlackNames | None = None) -> str:
     return to_markdown(_without(text[:MAX_CHARACTERS].translate(UNSEEN), bot), names or SlackNames()).strip()
 
 
-def says_something(text: str) -> bool:
+def has_words(text: str) -> bool:
     """Whether there is a word in it: not only emoji and punctuation."""
     return re.search(r"\w", _EMOJI.sub(" ", text)) is not None
 

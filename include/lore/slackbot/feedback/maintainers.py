@@ -15,13 +15,13 @@ from urllib.parse import quote
 
 from lore.errors import LoreError
 from lore.records.entries import Record
-from lore.records.opinions import Standing, Told
+from lore.records.opinions import Opinion, PostedNotice
 from lore.slackbot.slack_api.errors import level
-from lore.slackbot.types import Block, Message, Slack, SlackError
+from lore.slackbot.types import Block, SlackApi, SlackCallError, SlackMessage
 from lore.sources.payload import Payload
 from lore.visible_text import UNSEEN
 
-__all__ = ["Journal", "Maintainers", "Matter"]
+__all__ = ["Journal", "MaintainersChannel", "RatedAnswer"]
 
 log = logging.getLogger(__name__)
 
@@ -43,13 +43,13 @@ class Journal(Protocol):
         """Whether the caller is the one who tells."""
         ...
 
-    def told(self, answer_id: str, asker: str, where: Told) -> Standing | None:
+    def told(self, answer_id: str, asker: str, where: PostedNotice) -> Opinion | None:
         """Remember where it was told; returns what the person thinks by now, None where they were forgotten."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class RatedAnswer:
     """Which answer is judged, by whom, and in which message; `ts` is "" where only that person sees the message."""
 
     answer_id: str
@@ -58,14 +58,14 @@ class Matter:
     ts: str
 
 
-class Maintainers:
+class MaintainersChannel:
     """Tells a channel of answers that did not help, and keeps what it said up to date. "" tells nobody.
 
     `trace_url` is a link to an answer's trace with {id} in it; without one the command that shows it is named.
     """
 
     def __init__(
-        self, slack: Slack, journal: Journal, get: Callable[[str], Record], *, channel: str, trace_url: str = ""
+        self, slack: SlackApi, journal: Journal, get: Callable[[str], Record], *, channel: str, trace_url: str = ""
     ) -> None:
         self._slack = slack
         self._journal = journal
@@ -74,7 +74,7 @@ class Maintainers:
         self._trace_url = trace_url
         self._refusals: set[str] = set()
 
-    def tell(self, matter: Matter, standing: Standing) -> None:
+    def tell(self, matter: RatedAnswer, standing: Opinion) -> None:
         """Say what the person thinks of the answer, if it did not help or that was said before. Raises RecordsError;
         what Slack refuses is logged, once for each reason.
         """
@@ -86,20 +86,20 @@ class Maintainers:
                     self._slack.update(standing.told.channel, standing.told.ts, self._message(matter, standing))
             elif standing.helpful is False:
                 self._tell_first(matter, standing)
-        except SlackError as error:
+        except SlackCallError as error:
             self._refused(error)
 
-    def _tell_first(self, matter: Matter, standing: Standing) -> None:
+    def _tell_first(self, matter: RatedAnswer, standing: Opinion) -> None:
         if not self._journal.begin_telling(matter.answer_id, matter.asker, TELLING_SECONDS):
             return
         ts = self._slack.post(self._channel, self._message(matter, standing))
-        now = self._journal.told(matter.answer_id, matter.asker, Told(self._channel, ts))
+        now = self._journal.told(matter.answer_id, matter.asker, PostedNotice(self._channel, ts))
         if now is None:  # who said it was forgotten while it was told
             self._slack.delete(self._channel, ts)
         elif (now.helpful, now.reason) != (standing.helpful, standing.reason):  # a reason came meanwhile
             self._slack.update(self._channel, ts, self._message(matter, now))
 
-    def _message(self, matter: Matter, standing: Standing) -> Message:
+    def _message(self, matter: RatedAnswer, standing: Opinion) -> SlackMessage:
         heading = _HEADINGS[standing.helpful]
         link = self._permalink(matter)
         parts = [_line(_link(link, "An answer") if link else _text("An answer"), _text(heading))]
@@ -109,7 +109,7 @@ class Maintainers:
             parts += [_line(_text("Reason:")), _quote(standing.reason)]
         parts.append(_line(self._trace(matter.answer_id)))
         text = f"An answer{heading} {self._command(matter.answer_id)}"
-        return Message(({"type": "rich_text", "elements": parts},), text)
+        return SlackMessage(({"type": "rich_text", "elements": parts},), text)
 
     def _trace(self, answer_id: str) -> Block:
         if self._trace_url.startswith(("https://", "http://")):
@@ -119,16 +119,16 @@ class Maintainers:
     def _command(self, answer_id: str) -> str:
         return f"lore answers show {answer_id}"
 
-    def _permalink(self, matter: Matter) -> str:
+    def _permalink(self, matter: RatedAnswer) -> str:
         if not matter.ts:
             return ""
         try:
             return self._slack.permalink(matter.channel, matter.ts)
-        except SlackError as error:
+        except SlackCallError as error:
             log.info("An answer that did not help is named without a link: %s", error.code)
             return ""
 
-    def _question(self, matter: Matter) -> str:
+    def _question(self, matter: RatedAnswer) -> str:
         """The question, redacted as it is recorded, where everybody in the workspace may read it; else ""."""
         if not matter.ts:
             return ""
@@ -141,7 +141,7 @@ class Maintainers:
             return ""
         return text if len(text) <= MAX_QUESTION else f"{text[:MAX_QUESTION]} …"
 
-    def _refused(self, error: SlackError) -> None:
+    def _refused(self, error: SlackCallError) -> None:
         if error.code not in self._refusals:
             self._refusals.add(error.code)
             loud = level(error, logging.ERROR)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from lore.slackbot.types import Block, Message
+from lore.slackbot.types import Block, SlackMessage
 
 __all__ = [
     "INPUT",
@@ -15,7 +15,7 @@ __all__ = [
     "PRESSED",
     "REASON",
     "WHY",
-    "Judgement",
+    "FeedbackContext",
     "feedback_blocks",
     "offer_to_say_why",
     "reason_view",
@@ -37,7 +37,7 @@ _VERDICTS = {"helpful": True, "unhelpful": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class FeedbackContext:
     """That an answer did not help, said by a voice (a button, a reaction), at a moment in seconds since the epoch.
     It travels to Slack and back with the reason that is asked for. `ts` is that of the message with the answer.
     """
@@ -53,7 +53,7 @@ class Judgement:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def read(text: str) -> Judgement | None:
+    def read(text: str) -> FeedbackContext | None:
         """What `carried` made; None for another text."""
         try:
             values = json.loads(text)
@@ -62,7 +62,7 @@ class Judgement:
             at = float(values["at"])
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
-        return Judgement(answer_id, channel, ts, voice[:MAX_VOICE], at) if math.isfinite(at) else None
+        return FeedbackContext(answer_id, channel, ts, voice[:MAX_VOICE], at) if math.isfinite(at) else None
 
 
 def feedback_blocks(answer_id: str) -> Sequence[Block]:
@@ -86,7 +86,7 @@ def verdict_of(value: str) -> tuple[bool, str] | None:
     return (_VERDICTS[verdict], answer_id) if verdict in _VERDICTS and answer_id else None
 
 
-def reason_view(judgement: Judgement) -> Block:
+def reason_view(judgement: FeedbackContext) -> Block:
     """The modal that asks what was wrong."""
     field = {
         "type": "plain_text_input",
@@ -114,11 +114,11 @@ def reason_view(judgement: Judgement) -> Block:
     }
 
 
-def offer_to_say_why(judgement: Judgement) -> Message:
+def offer_to_say_why(judgement: FeedbackContext) -> SlackMessage:
     """A question for whoever reacted with a thumb down: a reaction cannot open a modal, a button can."""
     button = {"type": "button", "action_id": WHY, "text": _plain("Say why"), "value": judgement.carried()}
     text = "Sorry that this did not help. What was wrong?"
-    return Message(({"type": "section", "text": _plain(text), "accessory": button},), text)
+    return SlackMessage(({"type": "section", "text": _plain(text), "accessory": button},), text)
 
 
 def _plain(text: str) -> Block:

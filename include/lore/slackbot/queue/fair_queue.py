@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from threading import Condition
 
-from lore.slackbot.queue.holds import Hold
+from lore.slackbot.queue.leases import Lease
 
 __all__ = ["FairQueue"]
 
@@ -18,37 +18,37 @@ class FairQueue:
     def __init__(self, capacity: int, *, each: int) -> None:
         self._capacity = capacity
         self._each = each
-        self._waiting: OrderedDict[str, deque[Hold]] = OrderedDict()
-        self._working: list[Hold] = []
+        self._waiting: OrderedDict[str, deque[Lease]] = OrderedDict()
+        self._working: list[Lease] = []
         self._closed = False
         self._changed = Condition()
 
-    def put(self, hold: Hold) -> bool:
+    def put(self, lease: Lease) -> bool:
         """Let a question wait; False where the queue is full or closed."""
         with self._changed:
             if self._closed or len(self) >= self._capacity:
                 return False
-            self._waiting.setdefault(hold.ask.asker, deque()).append(hold)
+            self._waiting.setdefault(lease.question.asker, deque()).append(lease)
             self._changed.notify()
             return True
 
-    def take(self) -> Hold | None:
+    def take(self) -> Lease | None:
         """The next question, waited for; None once the queue is closed. Say `done` when it is answered."""
         with self._changed:
             while not self._closed:
-                if hold := self._next():
-                    self._working.append(hold)
-                    return hold
+                if lease := self._next():
+                    self._working.append(lease)
+                    return lease
                 self._changed.wait()
             return None
 
-    def done(self, hold: Hold) -> None:
+    def done(self, lease: Lease) -> None:
         """It is no longer worked on: what waited for it may begin."""
         with self._changed:
-            self._working.remove(hold)
+            self._working.remove(lease)
             self._changed.notify_all()
 
-    def close(self) -> list[Hold]:
+    def close(self) -> list[Lease]:
         """Give out and take in nothing more; returns what waited."""
         with self._changed:
             self._closed = True
@@ -57,12 +57,12 @@ class FairQueue:
             self._changed.notify_all()
             return waiting
 
-    def working(self) -> list[Hold]:
+    def working(self) -> list[Lease]:
         """What is being answered."""
         with self._changed:
             return list(self._working)
 
-    def waiting(self) -> list[Hold]:
+    def waiting(self) -> list[Lease]:
         """What waits, in the order in which it is likely to be answered."""
         with self._changed:
             return self._in_order()
@@ -76,27 +76,29 @@ class FairQueue:
         with self._changed:
             return sum(map(len, self._waiting.values()))
 
-    def _next(self) -> Hold | None:
-        busy = Counter(hold.ask.asker for hold in self._working)
-        threads = {_thread(hold) for hold in self._working}
-        for asker, holds in self._waiting.items():
-            free = next((hold for hold in holds if _thread(hold) not in threads), None)
+    def _next(self) -> Lease | None:
+        busy = Counter(lease.question.asker for lease in self._working)
+        threads = {_thread(lease) for lease in self._working}
+        for asker, leases in self._waiting.items():
+            free = next((lease for lease in leases if _thread(lease) not in threads), None)
             if free is None or busy[asker] >= self._each:
                 continue
-            holds.remove(free)
+            leases.remove(free)
             self._waiting.move_to_end(asker)  # the others come first now
-            if not holds:
+            if not leases:
                 del self._waiting[asker]
             return free
         return None
 
-    def _in_order(self) -> list[Hold]:
+    def _in_order(self) -> list[Lease]:
         turns = [
-            (turn, place, hold) for place, holds in enumerate(self._waiting.values()) for turn, hold in enumerate(holds)
+            (turn, place, lease)
+            for place, leases in enumerate(self._waiting.values())
+            for turn, lease in enumerate(leases)
         ]
-        return [hold for _, _, hold in sorted(turns, key=lambda one: one[:2])]
+        return [lease for _, _, lease in sorted(turns, key=lambda one: one[:2])]
 
 
-def _thread(hold: Hold) -> tuple[str, str]:
+def _thread(lease: Lease) -> tuple[str, str]:
     """What is answered one after the other; each command is by itself."""
-    return (hold.ask.channel, hold.ask.thread_ts or hold.ask.key)
+    return (lease.question.channel, lease.question.thread_ts or lease.question.key)

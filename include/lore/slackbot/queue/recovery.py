@@ -8,11 +8,11 @@ from dataclasses import replace
 from threading import Event, Thread
 
 from lore.errors import RecordsError
-from lore.slackbot.events.mentions import asked_text
-from lore.slackbot.queue.holds import ClaimLost, Hold, Holds
+from lore.slackbot.events.mentions import question_text
+from lore.slackbot.queue.leases import HeldLeases, Lease, LeaseLost
 from lore.slackbot.queue.settling import Settling
-from lore.slackbot.slack_api.trouble import Trouble, told_of
-from lore.slackbot.types import Slack, SlackError
+from lore.slackbot.slack_api.error_log import ErrorLog, describe_error
+from lore.slackbot.types import SlackApi, SlackCallError
 from lore.sources.payload import as_text
 
 __all__ = ["Recovery"]
@@ -31,23 +31,23 @@ class Recovery:
 
     def __init__(
         self,
-        holds: Holds,
-        slack: Slack,
+        leases: HeldLeases,
+        slack: SlackApi,
         settling: Settling,
-        trouble: Trouble,
+        trouble: ErrorLog,
         *,
-        resume: Callable[[Hold], bool],
+        resume: Callable[[Lease], bool],
         has_room: Callable[[], bool],
-        courtesy: Callable[[Hold], None],
+        quick_reply: Callable[[Lease], None],
         every: float = EVERY_SECONDS,
     ) -> None:
-        self._holds = holds
+        self._leases = leases
         self._slack = slack
         self._settling = settling
         self._trouble = trouble
         self._resume = resume
         self._has_room = has_room
-        self._courtesy = courtesy
+        self._quick_reply = quick_reply
         self._every = every
         self._stopping = Event()
         self._failing = False
@@ -66,46 +66,46 @@ class Recovery:
     def look(self) -> int:
         """Take over what is there now; returns how many questions. Raises RecordsError."""
         taken = 0
-        for claim in self._holds.claims.expired():
+        for claim in self._leases.claims.expired():
             if self._stopping.is_set() or not self._has_room():
                 break
-            hold = self._holds.take_over(claim)
-            if hold is not None:
+            lease = self._leases.take_over(claim)
+            if lease is not None:
                 taken += 1
-                self._take_care_of(hold)
+                self._take_care_of(lease)
         return taken
 
-    def _take_care_of(self, hold: Hold) -> None:
+    def _take_care_of(self, lease: Lease) -> None:
         try:
-            if self._settling.settle(hold):
+            if self._settling.settle(lease):
                 return
-            (self._courtesy if hold.courtesy else self._again)(hold)
-        except ClaimLost:
-            hold.abandon()
-        except SlackError as error:
-            self._trouble.tell(error, hold.ask.channel)
+            (self._quick_reply if lease.quick_reply else self._again)(lease)
+        except LeaseLost:
+            lease.abandon()
+        except SlackCallError as error:
+            self._trouble.tell(error, lease.question.channel)
             if error.retryable:
-                hold.abandon()
+                lease.abandon()
             else:
-                hold.finish()
+                lease.finish()
         except RecordsError:
-            hold.abandon()
+            lease.abandon()
             raise
         except Exception as error:  # one that cannot be settled must not keep the others waiting
-            logger.error("A question in %s cannot be taken over: %s", hold.ask.channel, told_of(error))
-            hold.abandon()
+            logger.error("A question in %s cannot be taken over: %s", lease.question.channel, describe_error(error))
+            lease.abandon()
 
-    def _again(self, hold: Hold) -> None:
+    def _again(self, lease: Lease) -> None:
         """Answer it from the beginning; its text is read from Slack, where it may have been deleted meanwhile."""
-        ask = hold.ask
-        message = self._slack.message(ask.channel, ask.ts)
-        text = asked_text(as_text(message.get("text")), self._slack.identity().user) if message else ""
+        question = lease.question
+        message = self._slack.message(question.channel, question.ts)
+        text = question_text(as_text(message.get("text")), self._slack.identity().user) if message else ""
         if not text:
-            hold.finish()
+            lease.finish()
             return
-        hold.ask = replace(ask, text=text)
-        if not self._resume(hold):
-            hold.release()
+        lease.question = replace(question, text=text)
+        if not self._resume(lease):
+            lease.release()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -118,5 +118,5 @@ class Recovery:
                     logger.warning("Interrupted questions cannot be looked for: %s", error)
                 self._failing = True
             except Exception as error:
-                logger.error("Interrupted questions cannot be looked for: %s", told_of(error))
+                logger.error("Interrupted questions cannot be looked for: %s", describe_error(error))
             self._stopping.wait(self._every)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 
-from lore.slackbot.queue.holds import Hold
+from lore.slackbot.queue.leases import Lease
 from lore.slackbot.queue.sightings import Sighting, look
 from lore.slackbot.render import phrases
 from lore.slackbot.reply.notices import plain
-from lore.slackbot.reply.posts import Posts, keep_places
-from lore.slackbot.types import Message, Places, Slack, SlackError
+from lore.slackbot.reply.poster import Poster, record_posts
+from lore.slackbot.types import PostedAnswers, SlackApi, SlackCallError, SlackMessage
 
 __all__ = ["MAX_ATTEMPTS", "Settling"]
 
@@ -24,79 +24,79 @@ logger = logging.getLogger(__name__)
 
 
 class Settling:
-    """Decides by what stands in Slack. All raise SlackError, ClaimLost and RecordsError."""
+    """Decides by what stands in Slack. All raise SlackCallError, LeaseLost and RecordsError."""
 
-    def __init__(self, slack: Slack, places: Places) -> None:
+    def __init__(self, slack: SlackApi, places: PostedAnswers) -> None:
         self._slack = slack
         self._places = places
 
-    def settle(self, hold: Hold, says: str = phrases.APOLOGY) -> bool:
+    def settle(self, lease: Lease, says: str = phrases.APOLOGY) -> bool:
         """Whether an interrupted question or courtesy is dealt with; where not, nothing of an answer was seen, and it
         may be answered. `says` is what the asker is told of the interruption.
         """
-        if hold.attempts > MAX_ATTEMPTS + APOLOGIES:
-            logger.error("A question in %s was given up after %d attempts.", hold.ask.channel, hold.attempts)
-        elif hold.kind == "ephemeral":
-            self._whisper(hold, phrases.UNSURE)
-        elif hold.kind and hold.kind != "told":
-            if not self._settle_seen(hold, says):
+        if lease.attempts > MAX_ATTEMPTS + APOLOGIES:
+            logger.error("A question in %s was given up after %d attempts.", lease.question.channel, lease.attempts)
+        elif lease.kind == "ephemeral":
+            self._whisper(lease, phrases.UNSURE)
+        elif lease.kind and lease.kind != "told":
+            if not self._settle_seen(lease, says):
                 return False
-        elif not hold.kind:
-            is_gone = hold.ask.way == "command" and not hold.courtesy  # its text is nowhere to be read again
-            if hold.attempts <= MAX_ATTEMPTS and not is_gone:
+        elif not lease.kind:
+            is_gone = lease.question.via == "command" and not lease.quick_reply  # its text is nowhere to be read again
+            if lease.attempts <= MAX_ATTEMPTS and not is_gone:
                 return False
-            if hold.ask.way == "command":
-                self._whisper(hold, says)
+            if lease.question.via == "command":
+                self._whisper(lease, says)
             else:
-                Posts(hold, self._slack).begin("message", plain(says), closed="interrupted")
-        hold.finish()
+                Poster(lease, self._slack).begin("message", plain(says), closed="interrupted")
+        lease.finish()
         return True
 
-    def _settle_seen(self, hold: Hold, says: str) -> bool:
+    def _settle_seen(self, lease: Lease, says: str) -> bool:
         """As `settle`, for a question to which a message may have been posted."""
-        seen = look(self._slack, hold)
+        seen = look(self._slack, lease)
         if seen is None:
-            hold.note(kind="", shown="")
-            return hold.attempts > MAX_ATTEMPTS and self.settle(hold, says)
+            lease.note(kind="", shown="")
+            return lease.attempts > MAX_ATTEMPTS and self.settle(lease, says)
         if seen.whole:
             if seen.answer_id:
-                keep_places(self._places, hold.ask, seen.all, seen.answer_id)
+                record_posts(self._places, lease.question, seen.all, seen.answer_id)
             return True
-        hold.note(shown=seen.ts)
-        if hold.kind == "placeholder" and not seen.answer_id:
-            if hold.attempts <= MAX_ATTEMPTS:
+        lease.note(shown=seen.ts)
+        if lease.kind == "placeholder" and not seen.answer_id:
+            if lease.attempts <= MAX_ATTEMPTS:
                 return False
-            Posts(hold, self._slack).update(plain(says), closed="interrupted")
+            Poster(lease, self._slack).update(plain(says), closed="interrupted")
             return True
-        self._cut_off(hold, seen, plain(says))
+        self._cut_off(lease, seen, plain(says))
         if seen.answer_id:
-            keep_places(self._places, hold.ask, seen.all, seen.answer_id)
+            record_posts(self._places, lease.question, seen.all, seen.answer_id)
         return True
 
-    def _cut_off(self, hold: Hold, seen: Sighting, notice: Message) -> None:
+    def _cut_off(self, lease: Lease, seen: Sighting, notice: SlackMessage) -> None:
         """End a message that shows a part of an answer with words that say so."""
-        posts = Posts(hold, self._slack)
+        posts = Poster(lease, self._slack)
         closed = posts.metadata({"closed": "interrupted"})
         if seen.answer_id:  # of several messages the first ones are as they should be
             posts.further(notice, closed="interrupted")
             return
-        if hold.kind == "stream":
+        if lease.kind == "stream":
             try:
-                with hold.speaking():
-                    self._slack.stop_stream(hold.ask.channel, seen.ts, blocks=notice.blocks, metadata=closed)
+                with lease.speaking():
+                    self._slack.stop_stream(lease.question.channel, seen.ts, blocks=notice.blocks, metadata=closed)
                 return
-            except SlackError as error:
+            except SlackCallError as error:
                 if error.retryable:
                     raise
         text = str(seen.first.get("text", ""))[:UPDATED_CHARACTERS]
         blocks = (*(seen.first.get("blocks") or ()), *notice.blocks)
         try:
-            posts.update(Message(blocks, f"{text}\n\n{notice.text}"), closed="interrupted")
-        except SlackError as error:  # Slack does not take all back that it gives
+            posts.update(SlackMessage(blocks, f"{text}\n\n{notice.text}"), closed="interrupted")
+        except SlackCallError as error:  # Slack does not take all back that it gives
             if error.retryable:
                 raise
             posts.further(notice, closed="interrupted")
 
-    def _whisper(self, hold: Hold, text: str) -> None:
-        hold.note(kind="told")  # nobody can look whether it was said
-        Posts(hold, self._slack).whisper(plain(text))
+    def _whisper(self, lease: Lease, text: str) -> None:
+        lease.note(kind="told")  # nobody can look whether it was said
+        Poster(lease, self._slack).whisper(plain(text))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lore.slackbot.queue.holds import Hold
-from lore.slackbot.types import Identity, Slack, SlackError
+from lore.slackbot.queue.leases import Lease
+from lore.slackbot.types import BotIdentity, SlackApi, SlackCallError
 from lore.sources.payload import as_mapping, as_text
 
 __all__ = ["Sighting", "look", "lost_stream"]
@@ -30,20 +30,20 @@ class Sighting:
         return as_text(self.first.get("ts"))
 
 
-def look(slack: Slack, hold: Hold) -> Sighting | None:
+def look(slack: SlackApi, lease: Lease) -> Sighting | None:
     """What stands in the thread to a question; None where there is nothing.
 
     A stream says which question it belongs to when it ends. One that did not end is found by its ts, and where that
     was not noted, it is the bot's first message after the question that no other question in the thread noted.
 
-    Raises SlackError, and RecordsError.
+    Raises SlackCallError, and RecordsError.
     """
-    ask, me = hold.ask, slack.identity()
-    replies = slack.replies(ask.channel, ask.thread_ts, oldest=ask.ts)
-    own = [one for one in replies if _is_own(one, me) and as_text(one.get("ts")) > ask.ts]
-    mine = [one for one in own if _payload(one).get("key") == ask.key or one.get("ts") == hold.shown]
-    if not mine and hold.kind == "stream" and not hold.shown:
-        known = {other.get("shown") for other in hold.others()}
+    question, me = lease.question, slack.identity()
+    replies = slack.replies(question.channel, question.thread_ts, oldest=question.ts)
+    own = [one for one in replies if _is_own(one, me) and as_text(one.get("ts")) > question.ts]
+    mine = [one for one in own if _payload(one).get("key") == question.key or one.get("ts") == lease.shown]
+    if not mine and lease.kind == "stream" and not lease.shown:
+        known = {other.get("shown") for other in lease.others()}
         mine = [one for one in own if not _payload(one) and one.get("ts") not in known][:1]
     if not mine:
         return None
@@ -52,18 +52,18 @@ def look(slack: Slack, hold: Hold) -> Sighting | None:
     return Sighting(mine[0], tuple(as_text(one.get("ts")) for one in mine), answer, _is_whole(payloads))
 
 
-def lost_stream(slack: Slack, hold: Hold) -> str | None:
+def lost_stream(slack: SlackApi, lease: Lease) -> str | None:
     """The ts of the stream whose beginning Slack did not confirm; "" where it stands nowhere, None where that cannot be
     told now: what stands there may be the stream of another question in the thread.
 
     Raises RecordsError.
     """
     try:
-        seen = look(slack, hold)
-    except SlackError:
+        seen = look(slack, lease)
+    except SlackCallError:
         return None
     ts = seen.ts if seen else ""
-    rivals = [other.get("shown", "") for other in hold.others() if other.get("kind") == "stream"]
+    rivals = [other.get("shown", "") for other in lease.others() if other.get("kind") == "stream"]
     return None if "" in rivals or ts in rivals else ts
 
 
@@ -75,7 +75,7 @@ def _is_whole(payloads: Sequence[Mapping[str, Any]]) -> bool:
     return any(number == of for number, _, of in parts)
 
 
-def _is_own(message: Mapping[str, Any], me: Identity) -> bool:
+def _is_own(message: Mapping[str, Any], me: BotIdentity) -> bool:
     return message.get("user") == me.user or (me.bot != "" and message.get("bot_id") == me.bot)
 
 

@@ -1,5 +1,5 @@
 """Answers as Slack's messages: safe Markdown, split where a person would, within Slack's limits."""
 
-from lore.slackbot.render.answers import Ending, StreamRenderer, notice, partial, render
+from lore.slackbot.render.answers import StreamEnding, StreamRenderer, notice, partial, render
 
-__all__ = ["Ending", "StreamRenderer", "notice", "partial", "render"]
+__all__ = ["StreamEnding", "StreamRenderer", "notice", "partial", "render"]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lore.slackbot.render import phrases
+from lore.slackbot.render.blocks import fragments
+from lore.slackbot.render.characters import clean
 from lore.slackbot.render.citations import small_print, source_blocks
-from lore.slackbot.render.cutting import MOST_BYTES, Cutting
-from lore.slackbot.render.lines import Lines
+from lore.slackbot.render.inline import STOPS
 from lore.slackbot.render.plain import plain
-from lore.slackbot.types import Block, Message
+from lore.slackbot.render.splitting import MOST_BYTES, MessageSplitter
+from lore.slackbot.types import Block, SlackMessage
 from lore.types import Answer
 
-__all__ = ["Ending", "StreamRenderer", "notice", "partial", "render"]
+_WORD_END = re.compile(rf"[\s{STOPS}]")
+
+__all__ = ["StreamEnding", "StreamRenderer", "notice", "partial", "render"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class StreamEnding:
     """How a streamed answer ends: the last `piece` to append, the `blocks` below it, and the messages that follow.
 
     `text` stands for the streamed message in notifications.
@@ -25,36 +30,43 @@ class Ending:
 
     piece: str
     blocks: tuple[Block, ...]
-    following: tuple[Message, ...]
+    following: tuple[SlackMessage, ...]
     text: str
 
 
 class StreamRenderer:
     """Makes a stream's safe Markdown of an answer's checked pieces, then its ending.
 
-    What is streamed is the first message that `render` would make of the same answer, to the letter: every sign of it
-    is decided by what is certain when it leaves. So pieces lag behind by a word, by a line where that may be a table or
-    code, and by a paragraph where the message may have to end. Citations stay `[n]`: they are explained in the list of
-    sources, which is known at the end, and a link at each would fill the message with addresses.
+    What is streamed is, to the letter, the first message that `render` makes of the same answer: a word leaves once no
+    continuation can change it. So pieces lag behind by a word, by a line that may be of a table or code, and by a
+    paragraph where the message may have to end. Citations stay `[n]`: the list of sources, known at the end, explains
+    them, and a link at each would fill the message with addresses.
     """
 
     def __init__(self, *, most: int = MOST_BYTES) -> None:
-        self._lines = Lines()
-        self._cutting = Cutting(most)
+        self._text = ""
+        self._taken = 0
+        self._splitter = MessageSplitter(most)
 
     def feed(self, piece: str) -> str:
-        """What may be appended now, often "". Once the message is full, the rest is kept for those that follow."""
-        for unit in self._lines.feed(piece):
-            self._cutting.add(unit)
-        return self._cutting.take()
+        """Return what may be appended now, often "". Once the message is full, the rest is kept for following ones."""
+        self._text += piece
+        is_full = bool(self._splitter.texts)
+        return self._take(whole=False) if _WORD_END.search(piece) and not is_full else ""
 
-    def finish(self, answer: Answer, *, blocks_below: Sequence[Block] = ()) -> Ending:
+    def _take(self, *, whole: bool) -> str:
+        text = self._text if whole else self._text.removesuffix("\r")
+        made = fragments(clean(text), whole=whole)
+        for fragment in made[self._taken :]:
+            self._splitter.add(fragment)
+        self._taken = len(made)
+        if whole:
+            self._splitter.finish()
+        return self._splitter.take()
+
+    def finish(self, answer: Answer, *, blocks_below: Sequence[Block] = ()) -> StreamEnding:
         """The ending of a stream that was fed all of the answer's text; `blocks_below` come after its last message."""
-        for unit in self._lines.finish():
-            self._cutting.add(unit)
-        self._cutting.finish()
-        piece = self._cutting.take()
-        texts = self._cutting.texts
+        piece, texts = self._take(whole=True), self._splitter.texts
         if not texts:
             piece, texts = phrases.EMPTY, [phrases.EMPTY]
         below = (*source_blocks(answer), *blocks_below)
@@ -63,10 +75,10 @@ class StreamRenderer:
             for number, text in enumerate(texts, start=1)
         ]
         first, *following = messages
-        return Ending(piece, first.blocks[1:], tuple(following), first.text)
+        return StreamEnding(piece, first.blocks[1:], tuple(following), first.text)
 
 
-def render(answer: Answer, *, blocks_below: Sequence[Block] = (), most: int = MOST_BYTES) -> list[Message]:
+def render(answer: Answer, *, blocks_below: Sequence[Block] = (), most: int = MOST_BYTES) -> list[SlackMessage]:
     """A complete answer as the messages that show it, at least one. `blocks_below` come after the last one's sources.
 
     `most` is how many bytes of Markdown one message holds.
@@ -74,29 +86,29 @@ def render(answer: Answer, *, blocks_below: Sequence[Block] = (), most: int = MO
     stream = StreamRenderer(most=most)
     piece = stream.feed(answer.text)
     ending = stream.finish(answer, blocks_below=blocks_below)
-    first = Message((_markdown(piece + ending.piece), *ending.blocks), ending.text)
+    first = SlackMessage((_markdown(piece + ending.piece), *ending.blocks), ending.text)
     return [first, *ending.following]
 
 
-def partial(text: str, *, most: int = MOST_BYTES) -> Message:
+def partial(text: str, *, most: int = MOST_BYTES) -> SlackMessage:
     """An answer as far as it is there, well-formed: for a message that is updated while the answer comes in."""
-    lines, cutting = Lines(), Cutting(most)
-    for unit in lines.feed(text):
-        cutting.add(unit)
-    return _message(cutting.so_far() or f"_{phrases.WRITING}_", ())
+    splitter = MessageSplitter(most)
+    for fragment in fragments(clean(text), whole=False):
+        splitter.add(fragment)
+    return _message(splitter.so_far() or f"_{phrases.WRITING}_", ())
 
 
-def notice(text: str, *, blocks_below: Sequence[Block] = ()) -> Message:
+def notice(text: str, *, blocks_below: Sequence[Block] = ()) -> SlackMessage:
     """A message of the bot's own words; `text` is Markdown, made safe like any other."""
-    lines, cutting = Lines(), Cutting()
-    for unit in (*lines.feed(text), *lines.finish()):
-        cutting.add(unit)
-    cutting.finish()
-    return _message(cutting.texts[0] if cutting.texts else phrases.EMPTY, blocks_below)
+    splitter = MessageSplitter()
+    for fragment in fragments(clean(text)):
+        splitter.add(fragment)
+    splitter.finish()
+    return _message(splitter.texts[0] if splitter.texts else phrases.EMPTY, blocks_below)
 
 
-def _message(markdown: str, below: Sequence[Block]) -> Message:
-    return Message((_markdown(markdown), *below), plain(markdown) or plain(phrases.EMPTY))
+def _message(markdown: str, below: Sequence[Block]) -> SlackMessage:
+    return SlackMessage((_markdown(markdown), *below), plain(markdown) or plain(phrases.EMPTY))
 
 
 def _markdown(text: str) -> Block:

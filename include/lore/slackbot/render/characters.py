@@ -17,7 +17,7 @@ import regex
 
 from lore.visible_text import UNSEEN
 
-__all__ = ["JOINER", "Characters", "guard_code", "guard_names", "is_calling", "mrkdwn", "pieces", "shorten"]
+__all__ = ["JOINER", "clean", "guard_code", "guard_names", "is_calling", "mrkdwn", "pieces", "shorten"]
 
 JOINER = "\u2060"
 """The word joiner: it has no width and allows no line break. Outside text is freed of it first, so wherever it stands
@@ -26,7 +26,7 @@ Lore put it, between two signs that mean something to Slack only when they touch
 CALLING = ("here", "channel", "everyone", "group", "subteam")
 LONGEST_NAME = 64
 
-_AT = re.compile(r"(?<![^\W_])([@＠﹫])(?=\S)")
+_AT = re.compile(r"(?<![^\W_])[@＠﹫](?=\S)")
 _MARKUP = re.compile(r"[*_~`\\\u034f\u200c\u200d\ufe00-\ufe0f]")
 _TOKEN_IN_CODE = re.compile(
     r"<(?=\s*!\s*(?:here|channel|everyone|group|subteam|date)\b|\s*[@#]\s*[A-Z0-9]|(?:https?|mailto|tel|slack):[^<>|\n]*\|)",
@@ -35,24 +35,12 @@ _TOKEN_IN_CODE = re.compile(
 _LONGEST_CLUSTER = 64
 
 
-class Characters:
-    """Text that comes in pieces, with line feeds alone and without characters that hide or turn text around.
+def clean(text: str) -> str:
+    """Return a text with line feeds alone and without characters that hide or turn text around.
 
-    Bidirectional controls are removed: right-to-left scripts need none to be shown in their order.
+    Right-to-left scripts need no bidirectional controls to be shown in their order.
     """
-
-    def __init__(self) -> None:
-        self._returned = False
-
-    def feed(self, piece: str) -> str:
-        piece = "\r" * self._returned + piece
-        self._returned = piece.endswith("\r")
-        return piece.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n").translate(UNSEEN)
-
-    def finish(self) -> str:
-        """What was held back: half a line's end."""
-        rest, self._returned = "\n" * self._returned, False
-        return rest
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(UNSEEN)
 
 
 def is_calling(following: str) -> bool:
@@ -61,9 +49,14 @@ def is_calling(following: str) -> bool:
     return unicodedata.normalize("NFKC", name).casefold().startswith(CALLING)
 
 
-def guard_names(text: str) -> str:
-    """A text in which no @ touches the name of a group."""
-    return _AT.sub(lambda match: match[1] + JOINER * is_calling(text[match.end() :]), text)
+def guard_names(text: str, *, before: str = "", after: str = "") -> str:
+    """Return a text, between others, in which no @ touches the name of a group."""
+    guarded, end, whole = "", 0, text + after
+    for at in _AT.finditer(before[-1:] + whole):
+        place = at.end() - len(before[-1:])
+        if 0 < place <= len(text) and is_calling(whole[place:]):
+            guarded, end = guarded + text[end:place] + JOINER, place
+    return guarded + text[end:]
 
 
 def guard_code(code: str) -> str:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import html
-import re
-
+from lore.markdown import parser
 from lore.slackbot.render.characters import JOINER, mrkdwn, pieces
-from lore.slackbot.render.links import unescaped
 
 __all__ = ["LONGEST_TEXT", "plain"]
 
 LONGEST_TEXT = 2_800
 
-_FENCE = re.compile(r"^(?:> )*```[\w+#.\-]*$\n?", re.MULTILINE)
-_LINK = re.compile(r"\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]\((?:https?|mailto):[^()\s]*\)")
-_LINE_START = re.compile(r"^(?:> ?)*(?:#{1,6} )?", re.MULTILINE)
-_DELIMITER = re.compile(r"^\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$\n?", re.MULTILINE)
-_STRONG = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|~~(?=\S)(.+?)(?<=\S)~~")
-_CODE = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-
 
 def plain(markdown: str) -> str:
-    """Safe Markdown as plain text for Slack, its first characters if it is long; "" for nothing."""
-    text = _FENCE.sub("", markdown[: 3 * LONGEST_TEXT])
-    text = _LINE_START.sub("", _DELIMITER.sub("", text))
-    text = _LINK.sub(r"\1", text)
-    text = _STRONG.sub(lambda match: match[1] or match[2], text)
-    text = _CODE.sub(r"\2", text)
-    text = html.unescape(unescaped(text)).replace(JOINER, "").strip()
+    """Return safe Markdown as plain text for Slack, only its beginning if it is long; "" for nothing."""
+    text, item, end = "", "", 0
+    for token in parser().parse(markdown[: 3 * LONGEST_TEXT]):
+        if token.type == "list_item_open":
+            item += f"{token.info}{token.markup} "
+        elif token.type in ("inline", "fence") and token.map:
+            said = "".join("\n" if one.type == "softbreak" else one.content for one in token.children or [])
+            gap = "\n\n" if token.map[0] > end else "\n" if token.map[1] > end else " | "
+            text += gap * bool(text) + item + (said or token.content.rstrip("\n"))
+            item, end = "", token.map[1]
+    text = text.replace(JOINER, "").strip()
     escaped = mrkdwn(text)
     if len(escaped) <= LONGEST_TEXT:
         return escaped

@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 
 from lore.query.understand.plan import HISTORY_CHARACTERS, HISTORY_MESSAGES
 from lore.slackbot.events.incoming import SAID, SLACKBOT
-from lore.slackbot.events.mentions import asked_text, says_something
+from lore.slackbot.events.mentions import has_words, question_text
 from lore.slackbot.slack_api.errors import level
-from lore.slackbot.types import Ask, Identity, Slack, SlackError
+from lore.slackbot.types import BotIdentity, SlackApi, SlackCallError, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
 from lore.sources.slack.attachments import attachment_quotes
 from lore.sources.slack.blocks import added_blocks
@@ -48,45 +48,45 @@ class _Turn:
 
 
 def history(
-    ask: Ask, slack: Slack, identity: Identity, on_note: Callable[[str], None] | None = None
+    question: SlackQuestion, slack: SlackApi, identity: BotIdentity, on_note: Callable[[str], None] | None = None
 ) -> tuple[Message, ...]:
     """What was said before a question, oldest first, in at most HISTORY_MESSAGES turns of HISTORY_CHARACTERS.
 
     The newest turns are kept, and the first message of a thread, which often says what it is about. A command has none.
-    Never raises SlackError: without history, a question is answered as it stands, and `on_note` is told.
+    Never raises SlackCallError: without history, a question is answered as it stands, and `on_note` is told.
     """
     try:
-        said = _said(ask, slack)
-    except SlackError as error:
-        log.log(level(error, logging.WARNING), "The conversation before %s could not be read: %s", ask.key, error)
+        said = _said(question, slack)
+    except SlackCallError as error:
+        log.log(level(error, logging.WARNING), "The conversation before %s could not be read: %s", question.key, error)
         if on_note is not None:
             on_note(f"The conversation before could not be read, so the question was taken alone ({error.code}).")
         return ()
     first = next(iter(said), {}).get("ts")
-    turns = [_turn(one, ask, identity, root=one.get("ts") == first == ask.thread_ts) for one in said]
+    turns = [_turn(one, question, identity, root=one.get("ts") == first == question.thread_ts) for one in said]
     return tuple(Message(turn.role, turn.text) for turn in _chosen([turn for turn in turns if turn]))
 
 
-def _said(ask: Ask, slack: Slack) -> list[Payload]:
+def _said(question: SlackQuestion, slack: SlackApi) -> list[Payload]:
     """The messages before the question, oldest first."""
-    if ask.way == "command":
+    if question.via == "command":
         return []
-    if ask.thread_ts != ask.ts:
-        return _before(ask, slack.replies(ask.channel, ask.thread_ts))
-    if ask.room != "direct":
+    if question.thread_ts != question.ts:
+        return _before(question, slack.replies(question.channel, question.thread_ts))
+    if question.room != "direct":
         return []  # it begins a thread
-    latest = slack.history(ask.channel, latest=ask.ts, limit=DIRECT_MESSAGES)
-    recent = [one for one in _before(ask, latest) if float(ask.ts) - float(one["ts"]) <= RECENT_SECONDS]
+    latest = slack.history(question.channel, latest=question.ts, limit=DIRECT_MESSAGES)
+    recent = [one for one in _before(question, latest) if float(question.ts) - float(one["ts"]) <= RECENT_SECONDS]
     answered = [as_text(one.get("ts")) for one in recent if one.get("reply_count")][-ANSWERS_LOOKED_FOR:]
-    threads = {ts: _before(ask, slack.replies(ask.channel, ts)) for ts in answered}
+    threads = {ts: _before(question, slack.replies(question.channel, ts)) for ts in answered}
     return [said for one in recent for said in threads.get(as_text(one.get("ts")), [one])]
 
 
-def _before(ask: Ask, messages: Iterable[Payload]) -> list[Payload]:
-    return [one for one in messages if is_ts(one.get("ts")) and float(one["ts"]) < float(ask.ts)]
+def _before(question: SlackQuestion, messages: Iterable[Payload]) -> list[Payload]:
+    return [one for one in messages if is_ts(one.get("ts")) and float(one["ts"]) < float(question.ts)]
 
 
-def _turn(message: Payload, ask: Ask, identity: Identity, *, root: bool) -> _Turn | None:
+def _turn(message: Payload, question: SlackQuestion, identity: BotIdentity, *, root: bool) -> _Turn | None:
     """What a message says, and who says it; None where it is no part of the conversation."""
     user, bot = as_text(message.get("user")), as_text(message.get("bot_id"))
     if user == identity.user or (bot and bot == identity.bot):
@@ -97,13 +97,13 @@ def _turn(message: Payload, ask: Ask, identity: Identity, *, root: bool) -> _Tur
         return None
     if not by_bot and (not user or str(message.get("subtype") or "") not in SAID):
         return None
-    text = asked_text(as_text(message.get("text")), identity.user)
+    text = question_text(as_text(message.get("text")), identity.user)
     if by_bot:
         blocks = added_blocks(message.get("blocks"), text, SlackNames())
         text = "\n".join([text, *blocks, *attachment_quotes(message, SlackNames())]).strip().translate(UNSEEN)
-    if not says_something(text):
+    if not has_words(text):
         return None
-    return _Turn("user" if user == ask.user and not by_bot else "other", text)
+    return _Turn("user" if user == question.user and not by_bot else "other", text)
 
 
 def _answer(message: Payload) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from lore.slackbot.queue.holds import Hold
+from lore.slackbot.queue.leases import Lease
 from lore.slackbot.render import StreamRenderer, partial, render
 from lore.slackbot.reply.notices import plain
-from lore.slackbot.reply.posts import Posts
-from lore.slackbot.slack_api.errors import TOKEN_CODES, UncertainError
-from lore.slackbot.slack_api.pace import Pace, Refused
-from lore.slackbot.types import Block, Message, Slack, SlackError
+from lore.slackbot.reply.poster import Poster
+from lore.slackbot.slack_api.errors import TOKEN_CODES, UncertainCallError
+from lore.slackbot.slack_api.rate_budgets import RateBudgets, RefusalCache
+from lore.slackbot.types import Block, SlackApi, SlackCallError, SlackMessage
 from lore.types import Answer
 
-__all__ = ["Below", "Delivery"]
+__all__ = ["BlocksBelow", "Delivery"]
 
 FIRST_SECONDS = 0.4
 """The first words wait so long for more, so that a quick answer is one message."""
@@ -29,25 +29,28 @@ REJECTED = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_too_long",
 """Refusals of how a message looks."""
 PLAIN_CHARACTERS = 3_000
 
-Below: TypeAlias = Callable[[str], Sequence[Block]]
+BlocksBelow: TypeAlias = Callable[[str], Sequence[Block]]
 """The blocks that stand below the answer of an id."""
 
 
 class Delivery:
-    """Shows one answer. All raise SlackError, ClaimLost and RecordsError, after which nothing more is to be shown."""
+    """Shows one answer. All methods raise SlackCallError, LeaseLost and RecordsError; after that, show nothing more."""
 
-    def __init__(self, hold: Hold, slack: Slack, below: Below, pace: Pace, refused: Refused) -> None:
-        self._hold = hold
+    def __init__(
+        self, lease: Lease, slack: SlackApi, below: BlocksBelow, pace: RateBudgets, refused: RefusalCache
+    ) -> None:
+        self._lease = lease
         self._slack = slack
         self._below = below
         self._pace = pace
         self._refused = refused
-        self._posts = Posts(hold, slack)
+        self._posts = Poster(lease, slack)
         self._growing = StreamRenderer()
         self._text = ""
+        self._unread = ""
         self._pending = ""
         self._due: float | None = None
-        self._stuck = hold.ask.way == "command"  # nothing grows in what one person alone sees
+        self._stuck = lease.question.via == "command"  # nothing grows in what one person alone sees
         self._torn = False
 
     def grow(self, piece: str) -> None:
@@ -55,70 +58,71 @@ class Delivery:
         self._text += piece
         if self._stuck:
             return
-        self._pending += self._growing.feed(piece)
+        self._unread += piece
         now = self._pace.clock()
         if self._due is None:
             self._due = now + FIRST_SECONDS
         if now < self._due:
             return
         try:
-            with self._hold.speaking():  # or a sign that comes late would stand beside it
+            with self._lease.speaking():  # or a sign that comes late would stand beside it
                 self._show()
-        except UncertainError:
-            if not self._hold.shown:
+        except UncertainCallError:
+            if not self._lease.shown:
                 raise
             self._torn = True  # it may stand there or not: the end puts it right
             self._stuck = True
-        except SlackError as error:
+        except SlackCallError as error:
             if not error.retryable:
                 raise
-        pause = APPEND_SECONDS if self._hold.kind == STREAM else UPDATE_SECONDS
+        pause = APPEND_SECONDS if self._lease.kind == STREAM else UPDATE_SECONDS
         self._due = self._pace.clock() + pause
 
     @property
     def begun(self) -> str:
         """The ts of the message in which others see a part of the answer; "" where there is none yet."""
-        return self._hold.shown if self._hold.kind in (STREAM, "message") else ""
+        return self._lease.shown if self._lease.kind in (STREAM, "message") else ""
 
     def finish(self, answer: Answer) -> tuple[str, ...]:
         """Show the whole answer; returns the ts of its messages, none of those that only one person sees."""
-        with self._hold.speaking():
+        with self._lease.speaking():
             return self._finish(answer)
 
     def apologize(self, text: str) -> None:
         """Say, where the answer is or would have been, why there is not more of it."""
-        with self._hold.speaking():
+        with self._lease.speaking():
             self._apologize(plain(text), {"closed": "failed"})
 
     # ------------------------------------------------------------------------------------------------------- growing
 
     def _show(self) -> None:
-        if self._hold.kind == STREAM:
+        self._read()
+        if self._lease.kind == STREAM:
             self._append()
-        elif self._hold.kind == "message" and self._hold.shown:
+        elif self._lease.kind == "message" and self._lease.shown:
             self._change()
         else:
             self._begin()
 
     def _begin(self) -> None:
-        ask = self._hold.ask
-        if self._hold.kind == "placeholder" and self._hold.shown:
+        question = self._lease.question
+        if self._lease.kind == "placeholder" and self._lease.shown:
             if self._pace.updates.take():
-                self._hold.note(kind="message")
+                self._lease.note(kind="message")
                 self._posts.update(partial(self._text))
             return
         if not self._pending:
             return
-        if not self._refused.knows(STREAM, ask.channel) and self._pace.starts.take():
+        if not self._refused.knows(STREAM, question.channel) and self._pace.starts.take():
             try:
                 if self._posts.begin_stream(self._pending):
                     self._pending = ""
                     return
-            except SlackError as error:
+            except SlackCallError as error:
                 if error.retryable or error.code in TOKEN_CODES:
                     raise
                 if error.code not in ABOUT_THIS:
-                    self._refused.remember(STREAM, ask.channel, error.code)
+                    self._refused.remember(STREAM, question.channel, error.code)
         self._pace.updates.spend()
         self._posts.begin("message", partial(self._text))
 
@@ -126,11 +130,11 @@ class Delivery:
         if not self._pending or not self._pace.appends.take():
             return
         try:
-            with self._hold.speaking():
-                self._slack.append_stream(self._hold.ask.channel, self._hold.shown, self._pending)
-        except SlackError as error:
+            with self._lease.speaking():
+                self._slack.append_stream(self._lease.question.channel, self._lease.shown, self._pending)
+        except SlackCallError as error:
             if error.code == "message_not_in_streaming_state":  # Slack ends a stream that paused for long
-                self._hold.note(kind="message")
+                self._lease.note(kind="message")
             elif error.code in REJECTED:
                 self._stuck = True
             else:
@@ -138,12 +142,17 @@ class Delivery:
             return
         self._pending = ""
 
+    def _read(self) -> None:
+        """Render what came in since the last time."""
+        self._pending += self._growing.feed(self._unread)
+        self._unread = ""
+
     def _change(self) -> None:
         if not self._pace.updates.take():
             return
         try:
             self._posts.update(partial(self._text))
-        except SlackError as error:
+        except SlackCallError as error:
             if error.code not in REJECTED:
                 raise
             self._stuck = True
@@ -152,58 +161,64 @@ class Delivery:
 
     def _finish(self, answer: Answer) -> tuple[str, ...]:
         below = tuple(self._below(answer.id))
-        if self._hold.ask.way == "command":
+        if self._lease.question.via == "command":
             return self._whisper(render(answer, blocks_below=below))
-        if self._hold.kind == STREAM and not self._torn:
+        if self._lease.kind == STREAM and not self._torn:
+            self._read()
             ending = self._growing.finish(answer, blocks_below=below)
             mark = _marks(answer.id, 1 + len(ending.following))
             if self._stop(self._pending + ending.piece, ending.blocks, mark[0]):
                 return self._further(ending.following, mark[1:])
         messages = render(answer, blocks_below=below)
         mark = _marks(answer.id, len(messages))
-        if self._torn and self._hold.kind == STREAM:
+        if self._torn and self._lease.kind == STREAM:
             self._stop("", (), {})
         self._put(messages[0], mark[0])
         return self._further(messages[1:], mark[1:])
 
-    def _apologize(self, notice: Message, mark: Mapping[str, str]) -> None:
-        if self._hold.ask.way == "command":
-            self._hold.note(kind="told")
+    def _apologize(self, notice: SlackMessage, mark: Mapping[str, str]) -> None:
+        if self._lease.question.via == "command":
+            self._lease.note(kind="told")
             self._posts.whisper(notice)
-        elif self._hold.kind == STREAM:
+        elif self._lease.kind == STREAM:
+            self._read()
             if not self._stop(self._pending, notice.blocks, mark):
                 self._posts.further(notice, **mark)
-        elif self._hold.kind == "message":
+        elif self._lease.kind == "message":
             part = partial(self._text)
-            self._put(Message((*part.blocks, *notice.blocks), f"{part.text}\n\n{notice.text}"), mark)
+            self._put(SlackMessage((*part.blocks, *notice.blocks), f"{part.text}\n\n{notice.text}"), mark)
         else:
             self._put(notice, mark)
 
     def _stop(self, markdown: str, blocks: Sequence[Block], mark: Mapping[str, str]) -> bool:
         """End the stream; False where it has to be put right by changing the message."""
-        hold = self._hold
+        lease = self._lease
         try:
-            with hold.speaking():
+            with lease.speaking():
                 self._slack.stop_stream(
-                    hold.ask.channel, hold.shown, markdown=markdown, blocks=blocks, metadata=self._posts.metadata(mark)
+                    lease.question.channel,
+                    lease.shown,
+                    markdown=markdown,
+                    blocks=blocks,
+                    metadata=self._posts.metadata(mark),
                 )
-        except SlackError as error:
+        except SlackCallError as error:
             if error.code not in REJECTED and error.code != "message_not_in_streaming_state":
                 raise
             if error.code in REJECTED:
-                with hold.speaking():
-                    self._slack.stop_stream(hold.ask.channel, hold.shown)
-            hold.note(kind="message")
+                with lease.speaking():
+                    self._slack.stop_stream(lease.question.channel, lease.shown)
+            lease.note(kind="message")
             return False
         return True
 
-    def _put(self, message: Message, mark: Mapping[str, str]) -> None:
+    def _put(self, message: SlackMessage, mark: Mapping[str, str]) -> None:
         """Show a message in the place of what is shown, or as the first one."""
-        replaces = bool(self._hold.shown)
-        if self._hold.kind == "placeholder":
-            self._hold.note(kind="message")
+        replaces = bool(self._lease.shown)
+        if self._lease.kind == "placeholder":
+            self._lease.note(kind="message")
 
-        def put(message: Message) -> None:
+        def put(message: SlackMessage) -> None:
             if replaces:
                 self._pace.updates.spend()
                 self._posts.update(message, **mark)
@@ -212,18 +227,18 @@ class Delivery:
 
         try:
             put(message)
-        except SlackError as error:
+        except SlackCallError as error:
             if error.code not in REJECTED:
                 raise
-            put(Message((), message.text[:PLAIN_CHARACTERS]))  # better without its looks than not at all
+            put(SlackMessage((), message.text[:PLAIN_CHARACTERS]))  # better without its looks than not at all
 
-    def _further(self, messages: Sequence[Message], marks: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    def _further(self, messages: Sequence[SlackMessage], marks: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
         """Post what comes after the first message; returns the ts of all."""
         after = [self._posts.further(message, **mark) for message, mark in zip(messages, marks, strict=True)]
-        return (self._hold.shown, *after)
+        return (self._lease.shown, *after)
 
-    def _whisper(self, messages: Sequence[Message]) -> tuple[str, ...]:
-        self._hold.note(kind="ephemeral")
+    def _whisper(self, messages: Sequence[SlackMessage]) -> tuple[str, ...]:
+        self._lease.note(kind="ephemeral")
         for message in messages:
             self._posts.whisper(message)
         return ()

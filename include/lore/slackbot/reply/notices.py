@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from lore.errors import ConfigurationError, LoreError, ModelError, StoreError
-from lore.slackbot.queue.limits import Refusal
+from lore.slackbot.queue.rate_limits import RateLimitHit
 from lore.slackbot.render import phrases
-from lore.slackbot.types import Message
+from lore.slackbot.types import SlackMessage
 
 __all__ = ["for_error", "limited", "plain", "working"]
 
 
-def plain(text: str) -> Message:
+def plain(text: str) -> SlackMessage:
     """A message that says just this; nothing in it is markup."""
-    return Message(({"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}},), text)
+    return SlackMessage(({"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}},), text)
 
 
-def working(status: str) -> Message:
+def working(status: str) -> SlackMessage:
     """A status as a message, which stands where the answer will be."""
     words = status.removeprefix("is ")
     text = words[:1].upper() + words[1:]
-    return Message(({"type": "context", "elements": [{"type": "plain_text", "text": text, "emoji": False}]},), text)
+    return SlackMessage(
+        ({"type": "context", "elements": [{"type": "plain_text", "text": text, "emoji": False}]},), text
+    )
 
 
-def limited(refusal: Refusal) -> str:
+def limited(refusal: RateLimitHit) -> str:
     """Why a question is not taken, and when the next one can be."""
     says = phrases.user_limit if refusal.whose == "person" else phrases.channel_limit
     return says(refusal.limit, refusal.seconds)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lore.slackbot.slack_api.call import Caller
-from lore.slackbot.slack_api.errors import UncertainError, unreachable
-from lore.slackbot.types import Block, Identity, Message, SlackError
+from lore.slackbot.slack_api.caller import SlackCaller
+from lore.slackbot.slack_api.errors import UncertainCallError, unreachable
+from lore.slackbot.types import Block, BotIdentity, SlackCallError, SlackMessage
 from lore.sources.payload import as_mapping, as_mappings, as_text
 from lore.sources.slack.values import is_ts
 
@@ -28,36 +28,36 @@ GONE = frozenset({"message_not_found", "thread_not_found"})
 
 
 class WebApi:
-    """The Web API with the bot's token; see `words.Slack`."""
+    """The Web API with the bot's token; see `types.SlackApi`."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: SlackCaller) -> None:
         self._call = caller.call
-        self._identity: Identity | None = None
+        self._identity: BotIdentity | None = None
 
-    def identity(self) -> Identity:
-        """Who the bot is: asked once, since it never changes. Raises SlackError."""
+    def identity(self) -> BotIdentity:
+        """Who the bot is: asked once, since it never changes. Raises SlackCallError."""
         if self._identity is None:
             self._identity = self._who()
         return self._identity
 
-    def _who(self) -> Identity:
+    def _who(self) -> BotIdentity:
         data = self._call("auth.test")
         team, user, bot, name, url = (as_text(data.get(k)) for k in ("team_id", "user_id", "bot_id", "user", "url"))
         if not (team and user):  # a bot that does not know itself would answer itself
             raise unreachable("auth.test", "its answer names no bot")
-        return Identity(team, user, bot, name, url.rstrip("/"))
+        return BotIdentity(team, user, bot, name, url.rstrip("/"))
 
     # ------------------------------------------------------------------------------------------------------- messages
 
     def post(
-        self, channel: str, message: Message, *, thread_ts: str = "", metadata: Mapping[str, str] | None = None
+        self, channel: str, message: SlackMessage, *, thread_ts: str = "", metadata: Mapping[str, str] | None = None
     ) -> str:
         """Post a message and return its ts. Where it is not known whether it came through, the thread is looked at."""
         content = _content(channel, message, metadata) | _given(thread_ts=thread_ts)
         content |= {"unfurl_links": False, "unfurl_media": False}
         try:
             return self._begin("chat.postMessage", content)
-        except UncertainError:
+        except UncertainCallError:
             if not (thread_ts and metadata):
                 raise
             if found := self._posted(channel, thread_ts, metadata):
@@ -83,12 +83,14 @@ class WebApi:
             raise unreachable(f"{method} in {channel}", "its answer names no message", uncertain=True)
         return as_text(ts)
 
-    def post_ephemeral(self, channel: str, user: str, message: Message, *, thread_ts: str = "") -> None:
+    def post_ephemeral(self, channel: str, user: str, message: SlackMessage, *, thread_ts: str = "") -> None:
         """A message that one person alone sees."""
         content = _content(channel, message, None) | {"user": user} | _given(thread_ts=thread_ts)
         self._call("chat.postEphemeral", json=content, about=channel)  # twice is better than never, and it vanishes
 
-    def update(self, channel: str, ts: str, message: Message, *, metadata: Mapping[str, str] | None = None) -> None:
+    def update(
+        self, channel: str, ts: str, message: SlackMessage, *, metadata: Mapping[str, str] | None = None
+    ) -> None:
         """Put another message in the place of one of the bot's own."""
         content = _content(channel, message, metadata) | {"ts": ts, "blocks": list(message.blocks)}  # left out: kept
         self._call("chat.update", json=content, about=channel)
@@ -165,7 +167,7 @@ class WebApi:
         params["include_all_metadata"] = True
         try:
             data = self._call("conversations.replies", params=params, about=channel)
-        except SlackError as error:
+        except SlackCallError as error:
             if error.code not in GONE:
                 raise
             return None
@@ -216,7 +218,7 @@ class WebApi:
                 return
 
 
-def _content(channel: str, message: Message, metadata: Mapping[str, str] | None) -> dict[str, Any]:
+def _content(channel: str, message: SlackMessage, metadata: Mapping[str, str] | None) -> dict[str, Any]:
     content: dict[str, Any] = {"channel": channel, "text": message.text} | _given(blocks=list(message.blocks))
     return content | _given(metadata=_metadata(metadata))
 

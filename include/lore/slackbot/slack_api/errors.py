@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from lore.errors import LoreError
-from lore.slackbot.types import SlackError
+from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_text
 
 __all__ = [
     "PASSING",
     "RATE_LIMITED",
     "TOKEN_CODES",
-    "UncertainError",
+    "UncertainCallError",
     "level",
     "rate_limited",
     "refusal",
@@ -55,27 +55,27 @@ _REMEDIES = {
 }
 
 
-class UncertainError(SlackError):
+class UncertainCallError(SlackCallError):
     """The call failed on its way, so that Slack may have carried it out or not."""
 
 
-def refusal(asked: str, answer: Mapping[str, Any]) -> SlackError:
+def refusal(asked: str, answer: Mapping[str, Any]) -> SlackCallError:
     """The error for an answer that is not ok; `asked` is the method, with its channel."""
     code = word(answer.get("error")) or "unknown_error"
     if code == "missing_scope":
         needed = _scopes(answer.get("needed"))
-        return SlackError(
+        return SlackCallError(
             f"Slack refuses {asked}: the bot's token lacks the scope {needed or '(Slack does not say which)'}.",
             code=code,
             remedy=f"Add {needed or 'it'} to the app under OAuth & Permissions, or its whole manifest anew, and "
             "reinstall the app.",
         )
-    return SlackError(f"Slack refuses {asked}: {code}.", code=code, remedy=_remedy(asked, code))
+    return SlackCallError(f"Slack refuses {asked}: {code}.", code=code, remedy=_remedy(asked, code))
 
 
-def rate_limited(asked: str, seconds: float) -> SlackError:
+def rate_limited(asked: str, seconds: float) -> SlackCallError:
     """The error for a call that Slack does not want yet."""
-    return SlackError(
+    return SlackCallError(
         f"Slack refuses {asked}: it was called too often, and should not be for {seconds:g} s.",
         code="ratelimited",
         remedy="It is tried again later. If it happens often, lower LORE_SLACK_WORKERS.",
@@ -83,9 +83,9 @@ def rate_limited(asked: str, seconds: float) -> SlackError:
     )
 
 
-def unreachable(asked: str, reason: str, *, uncertain: bool = False) -> SlackError:
+def unreachable(asked: str, reason: str, *, uncertain: bool = False) -> SlackCallError:
     """The error for a call that did not come through."""
-    kind = UncertainError if uncertain else SlackError
+    kind = UncertainCallError if uncertain else SlackCallError
     return kind(
         f"Slack could not be reached for {asked}: {reason}.",
         code="unreachable",
@@ -98,7 +98,7 @@ def level(error: LoreError, usual: int) -> int:
     """How loudly the log says what failed by an error: in a whisper where the token is not good any more, because that
     ends the bot, which says so once.
     """
-    return logging.DEBUG if isinstance(error, SlackError) and error.code in TOKEN_CODES else usual
+    return logging.DEBUG if isinstance(error, SlackCallError) and error.code in TOKEN_CODES else usual
 
 
 def word(value: object) -> str:

@@ -1,0 +1,214 @@
+"""How Slack's Web API is called: with a limit of time, and again where that helps and does nothing twice."""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import re
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from threading import Event, Lock, Timer
+from typing import TYPE_CHECKING, Any
+from urllib.error import URLError
+
+from lore.slackbot.slack_api.errors import (
+    PASSING,
+    RATE_LIMITED,
+    TOKEN_CODES,
+    rate_limited,
+    refusal,
+    unreachable,
+    word,
+)
+from lore.slackbot.types import SlackCallError
+
+if TYPE_CHECKING:
+    from slack_sdk import WebClient
+
+__all__ = ["SlackCaller", "make_client"]
+
+MAX_WAIT = 30.0
+"""Seconds. A wait that Slack asks for and that is longer is an error instead: people sit before their screens."""
+FIRST_WAIT = 0.5
+LONGEST_STEP = 8.0
+UNDONE_STATUS = 503
+"""Of Slack's errors this one says that nothing was done."""
+
+Params = Mapping[str, Any]
+
+
+def make_client(token: str, base_url: str, timeout: float) -> WebClient:
+    """slack_sdk's client, which repeats nothing by itself and logs nothing: its lines hold what people wrote."""
+    from slack_sdk import WebClient
+
+    silent = logging.Logger("lore.slackbot.wire", level=logging.CRITICAL + 1)
+    return WebClient(token, base_url=base_url, timeout=max(1, round(timeout)), retry_handlers=[], logger=silent)
+
+
+class SlackCaller:
+    """Calls methods with one token. It may be used by several threads.
+
+    A call that fails for the moment is repeated `max_retries` times: after the wait that a 429 asks for, else after
+    half a second, doubled each time. `on_dead` is told once when the token is not good any more. `sleep` and `chance`
+    (from 0 to 1) are there for tests.
+    """
+
+    def __init__(
+        self,
+        client: WebClient,
+        *,
+        max_retries: int,
+        on_dead: Callable[[SlackCallError], None] = lambda _: None,
+        sleep: Callable[[float], object] | None = None,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._client = client
+        self._timeout = client.timeout
+        self._ends = math.inf
+        self._ended = Event()
+        self._max_retries = max_retries
+        self._on_dead = on_dead
+        self._sleep = sleep or self._ended.wait
+        self._chance = chance
+        self._dead = False
+        self._lock = Lock()
+
+    def leave(self, seconds: float) -> None:
+        """Be done in so many seconds: calls that begin from now on last no longer, and after that all fail at once."""
+        self._ends = time.monotonic() + seconds
+        timer = Timer(seconds, self._ended.set)
+        timer.daemon = True
+        timer.start()
+
+    def call(
+        self,
+        method: str,
+        *,
+        json: Params | None = None,
+        params: Params | None = None,
+        about: str = "",
+        twice: bool = True,
+        done: frozenset[str] = frozenset(),
+        max_wait: float = MAX_WAIT,
+    ) -> Mapping[str, Any]:
+        """What the method answers; `about` names in errors where. Raises SlackCallError.
+
+        `twice` says whether the call may be repeated where it may have been carried out; where it may not, that is an
+        UncertainCallError. `done` are refusals of a repeated call that mean that it was carried out before. No single
+        wait is longer than `max_wait` seconds.
+        """
+        asked = f"{method} in {about}" if about else method
+        uncertain = False
+        for attempt in range(self._max_retries + 1):
+            outcome = self._try(method, json, params)
+            if outcome.ok or (uncertain and outcome.code in done):
+                break
+            if not outcome.limited and not outcome.passing:
+                raise self._refused(asked, outcome)
+            uncertain = uncertain or outcome.uncertain
+            wait = self._wait(attempt, outcome)
+            last = attempt == self._max_retries or self._ended.is_set()
+            if last or wait > max_wait or (uncertain and not twice):
+                if outcome.limited:
+                    raise rate_limited(asked, wait)
+                raise unreachable(asked, outcome.reason, uncertain=uncertain)
+            self._sleep(wait)
+        return outcome.answer
+
+    def _try(self, method: str, json: Params | None, params: Params | None) -> _Outcome:
+        from slack_sdk.errors import SlackApiError
+
+        if self._ended.is_set():
+            return _Outcome(failure="the bot stops", undone=True)
+        self._client.timeout = max(1, int(min(self._timeout, self._ends - time.monotonic())))
+        sent: dict[str, Any] = {"json": dict(json)} if json is not None else {"params": dict(params or {})}
+        try:
+            response = self._client.api_call(method, **sent)
+        except SlackApiError as error:
+            return _refused_outcome(error.response)
+        except (OSError, HTTPException) as error:
+            cause = getattr(error, "reason", error)
+            never_sent = isinstance(error, URLError) and isinstance(cause, ConnectionRefusedError | socket.gaierror)
+            return _Outcome(failure=_what(cause), undone=never_sent)
+        except (ValueError, AttributeError, RecursionError):  # JSON that slack_sdk cannot take apart
+            return _Outcome(failure="it answered something else than Slack does")
+        data = response.data
+        return _Outcome(data if isinstance(data, dict) else {}, status=200)
+
+    def _refused(self, asked: str, outcome: _Outcome) -> SlackCallError:
+        error = refusal(asked, outcome.answer)
+        if error.code in TOKEN_CODES:
+            with self._lock:
+                first, self._dead = not self._dead, True
+            if first:
+                self._on_dead(error)
+        return error
+
+    def _wait(self, attempt: int, outcome: _Outcome) -> float:
+        if outcome.limited and outcome.retry_after is not None:
+            return outcome.retry_after + 0.25 * self._chance()
+        return min(LONGEST_STEP, FIRST_WAIT * 2.0**attempt) * (0.75 + 0.5 * self._chance())
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """How one try ended. `status` is 0 where no answer came; `undone` is True where the request was never sent."""
+
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 0
+    retry_after: float | None = None
+    failure: str = ""
+    undone: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.answer.get("ok") is True
+
+    @property
+    def code(self) -> str:
+        return word(self.answer.get("error"))
+
+    @property
+    def limited(self) -> bool:
+        return self.status == 429 or self.code in RATE_LIMITED
+
+    @property
+    def passing(self) -> bool:
+        """Whether it is a trouble of Slack or of the way to it."""
+        return self.status == 0 or self.status >= 500 or self.code in PASSING or not self.code
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the call may have been carried out although it failed."""
+        undone = self.undone or self.status == UNDONE_STATUS or self.code == "service_unavailable"
+        return self.passing and not self.limited and not undone
+
+    @property
+    def reason(self) -> str:
+        if self.failure:
+            return self.failure
+        return f"it answered {self.code}" if self.code else f"it answered with status {self.status}"
+
+
+def _refused_outcome(response: Any) -> _Outcome:
+    """An answer that is not ok. Slack's are JSON; what stands before Slack may answer anything."""
+    data = response.data if isinstance(response.data, dict) else {}
+    headers = {str(name).lower(): str(value) for name, value in dict(response.headers or {}).items()}
+    given = headers.get("retry-after", "")
+    wait = float(given) if re.fullmatch("[0-9]{1,9}", given) else None
+    return _Outcome(data, int(response.status_code), wait)
+
+
+def _what(cause: object) -> str:
+    """A failure in a few words of ours: a library's own may repeat what was sent."""
+    if isinstance(cause, TimeoutError):
+        return "it did not answer in time"
+    if isinstance(cause, ConnectionRefusedError):
+        return "the connection was refused"
+    if isinstance(cause, socket.gaierror):
+        return "its name could not be resolved"
+    return f"the connection failed ({type(cause).__name__})"
