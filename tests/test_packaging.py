@@ -177,6 +177,7 @@ def test_an_extra_installs_what_its_package_imports(package: str, wheel: Path, t
 def test_without_an_extra_the_error_says_what_to_install(
     base: Installation, tmp_path: Path, extra: str, command: list[str], environ: dict[str, str]
 ) -> None:
+    (tmp_path / ".lore" / "index").mkdir(parents=True)
     done = base.run(*command, cwd=tmp_path, **environ)
     assert f"pip install 'lore-assistant[{extra}]'" in " ".join((done.stdout + done.stderr).split())
 
