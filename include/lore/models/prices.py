@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from lore.errors import ConfigurationError
+from lore.validation import explain_error
 
 __all__ = ["PriceList", "load_prices"]
 
@@ -110,7 +111,9 @@ def _read(path: Path) -> _PriceFile:
         message = f"Couldn't read the prices in {path}: {reason}."
         raise ConfigurationError(message, remedy="Correct LORE_PRICES.") from None
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, item['loc'])) or 'file'}: {item['msg']}" for item in error.errors()[:3])
+        wrong = "; ".join(
+            f"{'.'.join(map(str, item['loc'])) or 'file'} {explain_error(item)}" for item in error.errors()[:3]
+        )
         raise ConfigurationError(
             f"The prices in {path} are invalid: {wrong}.", remedy="Follow the form of include/lore/models/prices.yaml."
         ) from None

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from lore.errors import ModelError
+from lore.validation import explain_error
 
 __all__ = ["first_object", "strict_schema", "validated"]
 
@@ -51,6 +52,6 @@ def validated(value: Any, schema: type[Schema], name: str) -> Schema:
         return schema.model_validate(value)  # type: ignore[attr-defined, no-any-return]
     except ValidationError as error:
         wrong = "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}" for item in error.errors(include_input=False)
+            f"{'.'.join(map(str, item['loc'])) or 'the reply'} {explain_error(item)}" for item in error.errors()
         )
         raise ModelError(f"{name} returned JSON that does not fit the schema: {wrong[:300]}.", retryable=True) from None

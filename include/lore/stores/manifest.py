@@ -11,7 +11,7 @@ from typing import Any
 from lore.errors import ConfigurationError, IndexMismatchError, StoreError
 from lore.types import Counts, IndexVersion, Recipe
 
-__all__ = ["Manifest", "ManifestVersions", "version_from_json", "version_to_json"]
+__all__ = ["IndexManifest", "ManifestVersions", "version_from_json", "version_to_json"]
 
 READER_FIELDS = ("embedder", "dimensions", "schema")
 """What a reader's settings must share with a version; a writer's must share everything."""
@@ -19,18 +19,18 @@ MOMENTS = ("created_at", "ready_at", "promoted_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class IndexManifest:
     """The versions of an index by number. Each change returns a new manifest, which the store then writes."""
 
     live: int
     versions: tuple[IndexVersion, ...]
 
     @staticmethod
-    def first(recipe: Recipe, schema: int) -> Manifest:
+    def first(recipe: Recipe, schema: int) -> IndexManifest:
         """The manifest of a new index: version 1, live and still empty."""
         now = datetime.now(UTC)
         version = IndexVersion(1, recipe, schema, "ready", created_at=now, ready_at=now, promoted_at=now)
-        return Manifest(1, (version,))
+        return IndexManifest(1, (version,))
 
     def version(self, number: int) -> IndexVersion:
         """The version with this number. Raises ConfigurationError that lists the existing ones."""
@@ -57,25 +57,25 @@ class Manifest:
         others = (version for version in self.versions if version.number != self.live and version.promoted_at)
         return max(others, key=lambda version: version.promoted_at or version.created_at, default=None)
 
-    def create(self, recipe: Recipe, schema: int) -> tuple[Manifest, IndexVersion]:
+    def create(self, recipe: Recipe, schema: int) -> tuple[IndexManifest, IndexVersion]:
         """The manifest with one more version, which is still being built."""
         number = 1 + max(version.number for version in self.versions)
         version = IndexVersion(number, recipe, schema, "building", created_at=datetime.now(UTC))
         return replace(self, versions=(*self.versions, version)), version
 
-    def save(self, changed: IndexVersion) -> Manifest:
+    def save(self, changed: IndexVersion) -> IndexManifest:
         """The manifest with new facts about a version; the promotion date stays as it was."""
         current = self.version(changed.number)
         kept = replace(changed, promoted_at=current.promoted_at)
         return replace(self, versions=tuple(kept if one is current else one for one in self.versions))
 
-    def promote(self, number: int) -> Manifest:
+    def promote(self, number: int) -> IndexManifest:
         """The manifest with this version live."""
         current = self.version(number)
         promoted = replace(current, promoted_at=datetime.now(UTC))
-        return Manifest(number, tuple(promoted if one is current else one for one in self.versions))
+        return IndexManifest(number, tuple(promoted if one is current else one for one in self.versions))
 
-    def drop(self, number: int) -> Manifest:
+    def drop(self, number: int) -> IndexManifest:
         """The manifest without this version. Raises ConfigurationError for the live one."""
         current = self.version(number)
         if number == self.live:
@@ -105,12 +105,12 @@ class Manifest:
         return json.dumps({"live": self.live, "versions": [version_to_json(version) for version in self.versions]})
 
     @staticmethod
-    def from_json(text: str, where: str) -> Manifest:
+    def from_json(text: str, where: str) -> IndexManifest:
         """Parse the output of `to_json`. Raises StoreError for anything else."""
         try:
             values = json.loads(text)
             versions = tuple(version_from_json(version) for version in values["versions"])
-            manifest = Manifest(int(values["live"]), versions)
+            manifest = IndexManifest(int(values["live"]), versions)
             manifest.version(manifest.live)
         except (ValueError, KeyError, TypeError, AttributeError, ConfigurationError) as error:
             raise StoreError(
@@ -123,7 +123,7 @@ class Manifest:
 class ManifestVersions:
     """The part of `Versions` that needs the manifest alone; each store says how to read it."""
 
-    def _manifest(self) -> Manifest | None:
+    def _manifest(self) -> IndexManifest | None:
         """The current manifest; None for an index that was never written to."""
         raise NotImplementedError
 

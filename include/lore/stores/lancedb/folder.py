@@ -24,7 +24,7 @@ from lore.errors import ConfigurationError, LoreError, StoreError
 from lore.stores.lancedb import schema
 from lore.stores.lancedb.memory import limit_memory, trim_memory
 from lore.stores.lancedb.readers import LanceReaders, run
-from lore.stores.manifest import Manifest
+from lore.stores.manifest import IndexManifest
 from lore.types import IndexVersion, Recipe
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ class LanceFolder:
             )
         self.path = Path(uri).expanduser().absolute()
         self._lock_timeout = lock_timeout
-        self._manifest: tuple[Signature, Manifest] | None = None
+        self._manifest: tuple[Signature, IndexManifest] | None = None
         self._open: dict[int, tuple[datetime, VersionTables]] = {}
         self._opening = threading.RLock()
 
     # ------------------------------------------------------------------------------------------------------ reading
 
-    def manifest(self) -> Manifest | None:
+    def manifest(self) -> IndexManifest | None:
         """The manifest as any process wrote it last; None for an index that was never written to."""
         file = self.path / MANIFEST_FILE
         with self._opening, self.errors("open"):
@@ -94,11 +94,11 @@ class LanceFolder:
                     text = file.read_text(encoding="utf-8")
                     if _signature(file) != signature:  # another process replaced it meanwhile
                         continue
-                    self._manifest = signature, Manifest.from_json(text, f"in {self.path}")
+                    self._manifest = signature, IndexManifest.from_json(text, f"in {self.path}")
                 break
             return self._manifest[1] if self._manifest else None
 
-    def require_manifest(self) -> Manifest:
+    def require_manifest(self) -> IndexManifest:
         """The manifest. Raises StoreError for an index that was never written to."""
         manifest = self.manifest()
         if manifest is None:
@@ -174,7 +174,7 @@ class LanceFolder:
                 lock.release()
                 trim_memory()
 
-    def create(self, recipe: Recipe) -> Manifest:
+    def create(self, recipe: Recipe) -> IndexManifest:
         """Create an index with its first version, or complete one whose creation was killed. Hold the lock."""
         self._remove_incomplete()
         self.create_version(1, recipe)
@@ -182,7 +182,7 @@ class LanceFolder:
         connection.create_table(STATE, schema=schema.state_schema(), exist_ok=True)
         documents = connection.create_table(DOCUMENTS, schema=schema.document_schema(), exist_ok=True)
         _create_indexes(documents, schema.DOCUMENT_INDEXES)
-        manifest = Manifest.first(recipe, schema.SCHEMA_NUMBER)
+        manifest = IndexManifest.first(recipe, schema.SCHEMA_NUMBER)
         self.write_manifest(manifest)
         return manifest
 
@@ -205,7 +205,7 @@ class LanceFolder:
         _create_indexes(indexed, schema.INDEXED_INDEXES)
         _create_indexes(chunks, schema.CHUNK_INDEXES)
 
-    def write_manifest(self, manifest: Manifest) -> None:
+    def write_manifest(self, manifest: IndexManifest) -> None:
         """Replace the manifest in one step. Hold the lock."""
         with NamedTemporaryFile("w", dir=self.path, prefix=MANIFEST_FILE, delete=False, encoding="utf-8") as file:
             try:
@@ -224,7 +224,7 @@ class LanceFolder:
         for table in (_chunks(number), _indexed(number)):
             shutil.rmtree(self.path / f"{table}.lance", ignore_errors=True)
 
-    def orphans(self, manifest: Manifest) -> list[int]:
+    def orphans(self, manifest: IndexManifest) -> list[int]:
         """The versions that have tables but no entry in the manifest, because their removal was interrupted."""
         found = {
             int(match[1]) for path in self.path.iterdir() if (match := re.fullmatch(r"chunks_(\d+)\.lance", path.name))

@@ -21,7 +21,7 @@ from lore.stores.lancedb.passages import LancePassages
 from lore.stores.lancedb.readers import run
 from lore.stores.lancedb.search import search, visible
 from lore.stores.lancedb.tables import NOT_BLANK, delete_blank_rows, remove_chunks, replace_chunks, select, upsert
-from lore.stores.manifest import Manifest
+from lore.stores.manifest import IndexManifest
 from lore.stores.validation import check_entries, check_query
 from lore.stores.values import DOCUMENT_COLUMNS, DOCUMENT_INFO_COLUMNS, batched, to_state, valid_utf8
 from lore.types import (
@@ -49,8 +49,8 @@ DOCUMENTS_PER_PAGE = 64
 class LanceStore:
     """A `Store` in a local folder. The first write creates version 1; nothing is created on disk before.
 
-    Reads and writes the version that fits the `recipe` (see `Manifest.compatible`; a recipe without a splitter only
-    reads), or the version `number`. A write waits `lock_timeout` seconds for others. `uri` may be an open folder.
+    Reads and writes the version that fits the `recipe` (`IndexManifest.compatible`; one without a splitter only reads),
+    or the version `number`. A write waits `lock_timeout` seconds for others. `uri` may be an open folder.
     Raises ConfigurationError if `uri` is not a local folder, and IndexMismatchError if no version fits.
     """
 
@@ -64,7 +64,7 @@ class LanceStore:
         self._folder = LanceFolder(uri, lock_timeout=lock_timeout) if isinstance(uri, str) else uri
         self._tables()
 
-    def _version(self, manifest: Manifest) -> IndexVersion:
+    def _version(self, manifest: IndexManifest) -> IndexVersion:
         if self._number is not None:
             version = manifest.version(self._number)
             if self._created_at not in (None, version.created_at):  # don't mix the two

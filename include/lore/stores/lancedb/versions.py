@@ -5,7 +5,7 @@ from __future__ import annotations
 from lore.stores.lancedb.folder import LOCK_TIMEOUT, LanceFolder
 from lore.stores.lancedb.schema import SCHEMA_NUMBER
 from lore.stores.lancedb.store import LanceStore
-from lore.stores.manifest import Manifest, ManifestVersions
+from lore.stores.manifest import IndexManifest, ManifestVersions
 from lore.types import IndexVersion, Recipe
 
 __all__ = ["LanceVersions"]
@@ -19,7 +19,7 @@ class LanceVersions(ManifestVersions):
     def __init__(self, uri: str, *, lock_timeout: float = LOCK_TIMEOUT) -> None:
         self._folder = LanceFolder(uri, lock_timeout=lock_timeout)
 
-    def _manifest(self) -> Manifest | None:
+    def _manifest(self) -> IndexManifest | None:
         return self._folder.manifest()
 
     def open(self, number: int) -> LanceStore:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from typing import TYPE_CHECKING
 
-from lore.stores.manifest import Manifest
+from lore.stores.manifest import IndexManifest
 from lore.stores.validation import check_entries, check_query
 from lore.stores.values import batched, state_json, to_chunk, to_state, valid_utf8
 from lore.stores.weaviate.collections.catalog import SOURCE
@@ -61,8 +61,8 @@ DEFAULT_OPTIONS = CollectionOptions()
 class WeaviateStore:
     """A `Store` on a Weaviate server. The first write creates version 1; nothing is created before.
 
-    Reads and writes the version that fits the `recipe` (see `Manifest.compatible`; a recipe without a splitter only
-    reads), or the version `number`. Every call asks which version is live, except on a `snapshot`. Collection names
+    Reads and writes the version that fits the `recipe` (`IndexManifest.compatible`; one without a splitter only reads),
+    or the version `number`. Every call asks which version is live, except on a `snapshot`. Collection names
     begin with `prefix`; title words count `title_weight` times more; the recipe's choices, else `options`, decide how
     new collections are laid out. `server` may be an open index. Raises ConfigurationError for an invalid address,
     StoreError for a server that can't be read, IndexMismatchError if no version fits or its layout differs.
@@ -92,7 +92,7 @@ class WeaviateStore:
         with self._errors("open"):
             self._read()
 
-    def _version(self, manifest: Manifest) -> IndexVersion:
+    def _version(self, manifest: IndexManifest) -> IndexVersion:
         if self._number is not None:
             return manifest.version(self._number)
         version = manifest.compatible(self._recipe, SCHEMA_NUMBER)
@@ -107,7 +107,7 @@ class WeaviateStore:
         manifest = self._index.manifest()
         return self._index.open(self._version(manifest)) if manifest else None
 
-    def _write(self) -> tuple[Manifest, VersionCollections]:
+    def _write(self) -> tuple[IndexManifest, VersionCollections]:
         """The collections to write, created if missing."""
         manifest = self._index.manifest() or create_index(self._index, self._recipe, self._options)
         return manifest, self._index.open_for_writing(manifest, self._version(manifest), self._options)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from lore.errors import ConfigurationError, StoreError
-from lore.stores.manifest import Manifest, ManifestVersions
+from lore.stores.manifest import IndexManifest, ManifestVersions
 from lore.stores.weaviate.collections.creation import create_version, delete_orphans, delete_version
 from lore.stores.weaviate.collections.index import WeaviateIndex
 from lore.stores.weaviate.collections.schema import SCHEMA_NUMBER, CollectionOptions
@@ -40,7 +40,7 @@ class WeaviateVersions(ManifestVersions):
         self._connection = WeaviateConnection(server)
         self._index = WeaviateIndex(self._connection, prefix=prefix)
 
-    def _manifest(self) -> Manifest | None:
+    def _manifest(self) -> IndexManifest | None:
         with self._errors("read"):
             return self._index.manifest()
 
@@ -95,7 +95,7 @@ class WeaviateVersions(ManifestVersions):
             delete_version(self._index, number)
             delete_orphans(self._index)
 
-    def _complete_promotion(self, manifest: Manifest) -> None:
+    def _complete_promotion(self, manifest: IndexManifest) -> None:
         """Record the promotion date that an interrupted promotion did not write."""
         live = manifest.version(manifest.live)
         latest = max(filter(None, (version.promoted_at for version in manifest.versions)), default=None)

@@ -13,7 +13,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from lore.errors import IndexMismatchError, StoreError
-from lore.stores.manifest import Manifest, version_from_json, version_to_json
+from lore.stores.manifest import IndexManifest, version_from_json, version_to_json
 from lore.stores.weaviate.collections.schema import object_id, state_properties
 from lore.stores.weaviate.objects.batches import NewObject, any_of, fetch_matching, insert
 from lore.stores.weaviate.server.client_errors import is_missing
@@ -53,7 +53,7 @@ class WeaviateCatalog:
         self.where = f"{self.alias} at {connection.address}"
         self._state = f"{prefix}State"
         self._checked = False
-        self._recent: tuple[float, Manifest] | None = None
+        self._recent: tuple[float, IndexManifest] | None = None
 
     # -------------------------------------------------------------------------------------------------- live version
 
@@ -94,7 +94,7 @@ class WeaviateCatalog:
 
     # ------------------------------------------------------------------------------------------------------ manifest
 
-    def manifest(self) -> Manifest | None:
+    def manifest(self) -> IndexManifest | None:
         """The current records of all processes; None for an index that was never written to, or was removed.
 
         Without a valid alias the version promoted last is live. That is so while an index is being created, after a
@@ -110,23 +110,23 @@ class WeaviateCatalog:
             if live is None:
                 live = _promoted_last(versions)
             if any(version.number == live for version in versions):
-                return Manifest(live, versions)
+                return IndexManifest(live, versions)
         self._check_earlier()
         if not self.exists(f"{self.alias}_{live}"):
-            return Manifest(_promoted_last(versions), versions)
+            return IndexManifest(_promoted_last(versions), versions)
         raise StoreError(
             f"The alias {self.where} points to version {live}, which has no record.",
             remedy=f"Restore the index from a backup, or: {NEW_INDEX}.",
         )
 
-    def require_manifest(self) -> Manifest:
+    def require_manifest(self) -> IndexManifest:
         """The manifest. Raises StoreError for an index that was never written to."""
         manifest = self.manifest()
         if manifest is None:
             raise StoreError(f"There is no index {self.where} yet.", remedy="Run: lore sync --all")
         return manifest
 
-    def recent_manifest(self) -> Manifest | None:
+    def recent_manifest(self) -> IndexManifest | None:
         """The manifest with version records up to two seconds old; always asks the server which version is live.
 
         An index that is removed and created again under the same prefix is noticed that much later.

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from lore.errors import ConfigurationError, StoreError
-from lore.stores.manifest import Manifest, version_from_json, version_to_json
+from lore.stores.manifest import IndexManifest, version_from_json, version_to_json
 from lore.stores.weaviate.collections.catalog import DAMAGED, create_if_absent
 from lore.stores.weaviate.collections.index import WeaviateIndex
 from lore.stores.weaviate.collections.layout import CollectionLayout, create
@@ -22,12 +22,12 @@ ABANDONED = timedelta(minutes=10)
 """Creating a version takes under a second: one without a record after this time belongs to a killed process."""
 
 
-def create_index(index: WeaviateIndex, recipe: Recipe, options: CollectionOptions) -> Manifest:
+def create_index(index: WeaviateIndex, recipe: Recipe, options: CollectionOptions) -> IndexManifest:
     """Create an index with its first version, or complete what another process began, with that process's recipe.
 
     Several concurrent calls create one index.
     """
-    first = Manifest.first(recipe, SCHEMA_NUMBER).versions[0]
+    first = IndexManifest.first(recipe, SCHEMA_NUMBER).versions[0]
     if not _reserve(index, first, options):
         first = _reserved_version(index, 1)
     layout = index.layout(1)

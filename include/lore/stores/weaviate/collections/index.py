@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from lore.errors import IndexMismatchError, StoreError
-from lore.stores.manifest import Manifest
+from lore.stores.manifest import IndexManifest
 from lore.stores.weaviate.collections.catalog import NEW_INDEX, WeaviateCatalog
 from lore.stores.weaviate.collections.layout import CollectionLayout, deviations, differences
 from lore.stores.weaviate.collections.schema import CHUNKS, DOCUMENTS, INDEXED, STATE, CollectionOptions
@@ -79,7 +79,7 @@ class WeaviateIndex(WeaviateCatalog):
             return collections
 
     def open_for_writing(
-        self, manifest: Manifest, version: IndexVersion, options: CollectionOptions
+        self, manifest: IndexManifest, version: IndexVersion, options: CollectionOptions
     ) -> VersionCollections:
         """The collections of a version, to write. Raises IndexMismatchError if their options differ.
 
@@ -96,7 +96,7 @@ class WeaviateIndex(WeaviateCatalog):
                 self._writable[version.number] = version.created_at
             return self.open(version)
 
-    def open_all(self, manifest: Manifest) -> list[VersionCollections]:
+    def open_all(self, manifest: IndexManifest) -> list[VersionCollections]:
         """The collections of every version that has them."""
         layouts = {version.number: self.layout(version.number) for version in manifest.versions}
         return [

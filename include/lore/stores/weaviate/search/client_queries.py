@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lore.stores.weaviate.collections.schema import VECTOR_NAME
 from lore.stores.weaviate.objects.batches import any_of, id_in
-from lore.stores.weaviate.search.queries import PassageContent, Query, Ranking
+from lore.stores.weaviate.search.queries import ChunkQuery, PassageContent, Ranking
 
 if TYPE_CHECKING:
     from lore.stores.weaviate.objects.batches import Collection
@@ -19,7 +19,7 @@ class ClientQueries:
     def __init__(self, chunks: Collection) -> None:
         self._query = chunks.query
 
-    def rank(self, query: Query) -> Ranking:
+    def rank(self, query: ChunkQuery) -> Ranking:
         """See `Queries.rank`."""
         from weaviate.classes.query import Filter, HybridFusion, MetadataQuery
 

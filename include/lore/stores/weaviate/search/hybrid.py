@@ -17,7 +17,7 @@ from lore.stores.weaviate.objects.batches import WINDOW
 from lore.stores.weaviate.search.client_queries import ClientQueries
 from lore.stores.weaviate.search.message_queries import MessageQueries, is_supported
 from lore.stores.weaviate.search.passages import WeaviatePassage, WeaviatePassages
-from lore.stores.weaviate.search.queries import Queries, Query, Ranking
+from lore.stores.weaviate.search.queries import ChunkQuery, Queries, Ranking
 from lore.stores.weaviate.stems import index_stems
 from lore.types import Hit
 
@@ -52,7 +52,7 @@ def search(
     if not words and not by_vector:
         return []
     filters = {"source_id": list(map(valid_utf8, sources))} if sources else {}
-    query = Query(
+    query = ChunkQuery(
         words,
         ["words", f"title_words^{title_weight:g}"] if title_weight else ["words"],
         vector if by_vector else None,

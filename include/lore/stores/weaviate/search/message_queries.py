@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lore.stores.weaviate.collections.schema import VECTOR_NAME
-from lore.stores.weaviate.search.queries import PassageContent, Query, Ranking
+from lore.stores.weaviate.search.queries import ChunkQuery, PassageContent, Ranking
 
 if TYPE_CHECKING:
     from lore.stores.weaviate.objects.batches import Collection
@@ -36,7 +36,7 @@ class MessageQueries:
     def __init__(self, chunks: Collection) -> None:
         self._chunks = chunks
 
-    def rank(self, query: Query) -> Ranking:
+    def rank(self, query: ChunkQuery) -> Ranking:
         """See `Queries.rank`. Asks for ids and scores only: for anything else the server decodes whole objects."""
         from weaviate.proto.v1 import base_search_pb2, search_get_pb2
 
@@ -95,7 +95,7 @@ class MessageQueries:
         return results
 
 
-def _filters(query: Query) -> Message:
+def _filters(query: ChunkQuery) -> Message:
     from weaviate.proto.v1 import base_pb2
 
     conditions = [_any_of(name, values) for name, values in query.filters.items()]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Event, Lock
+from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lore.stores.values import to_chunk
 from lore.stores.weaviate.objects.batches import in_batches
 
 if TYPE_CHECKING:
-    from lore.stores.weaviate.search.queries import Queries, Query, Ranking
+    from lore.stores.weaviate.search.queries import ChunkQuery, Queries, Ranking
     from lore.types import Chunk
 
 __all__ = ["WeaviatePassage", "WeaviatePassages"]
@@ -36,6 +37,10 @@ class WeaviatePassage(NamedTuple):
     vector_bytes: bytes
 
 
+_Read: TypeAlias = "Future[dict[str, WeaviatePassage]]"
+"""Passages that one search reads for all."""
+
+
 class WeaviatePassages:
     """Reads the hits of searches in one collection, which may run concurrently.
 
@@ -51,7 +56,7 @@ class WeaviatePassages:
         self._group = _Group(clock())
 
     def find(
-        self, queries: Queries, query: Query, audiences: Iterable[str]
+        self, queries: Queries, query: ChunkQuery, audiences: Iterable[str]
     ) -> tuple[Ranking, dict[str, WeaviatePassage]]:
         """The ranking and its passages by id, in their current state: some may have been hidden meanwhile.
 
@@ -94,36 +99,35 @@ class WeaviatePassages:
 
         So it does with those that `changed` since the first ranking: another search may have read their former state.
         """
-        own = _Read()
+        own: _Read = Future()
         with self._lock:
             wanted = {name: reads.setdefault(name, own) for name in ids if name not in changed}
         self._fill(own, reads, queries, [name for name, read in wanted.items() if read is own])
-        self._await(wanted.values())
+        done, _ = wait(set(wanted.values()), self._wait)
         found: dict[str, WeaviatePassage] = {}
         missing = [name for name in ids if name in changed]
         for name, read in wanted.items():
-            if not read.completed:
+            if read not in done or read.exception():
                 missing.append(name)
-            elif name in read.found:
-                found[name] = read.found[name]
+            elif passage := read.result().get(name):
+                found[name] = passage
         return found | _passages(queries, missing)  # alone: waiting again could last as long as the others fail
-
-    def _await(self, reads: Iterable[_Read]) -> None:
-        until = monotonic() + self._wait
-        for read in set(reads):
-            read.done.wait(max(0.0, until - monotonic()))
 
     def _fill(self, own: _Read, reads: dict[str, _Read], queries: Queries, ids: Sequence[str]) -> None:
         """Read the passages that no other search reads; forget those that were not found."""
+        found: dict[str, WeaviatePassage] = {}
+        failure: BaseException | None = None
         try:
-            own.found = _passages(queries, ids)
-            own.completed = True
+            found = _passages(queries, ids)
+        except BaseException as error:
+            failure = error
+            raise
         finally:
             with self._lock:
                 for name in ids:
-                    if name not in own.found:
+                    if name not in found:
                         del reads[name]
-            own.done.set()
+            own.set_exception(failure) if failure else own.set_result(found)
 
 
 def _is_visible(stripped: Set[str], passage: WeaviatePassage) -> bool:
@@ -134,15 +138,6 @@ def _is_visible(stripped: Set[str], passage: WeaviatePassage) -> bool:
 def _passages(queries: Queries, ids: Sequence[str]) -> dict[str, WeaviatePassage]:
     contents = in_batches(ids, queries.read)
     return {content.id: WeaviatePassage(to_chunk(content.payload), content.vector_bytes) for content in contents}
-
-
-@dataclass(eq=False, slots=True)
-class _Read:
-    """Passages that one search reads for all; once `done`, it is `completed` or has failed."""
-
-    done: Event = field(default_factory=Event)
-    completed: bool = False
-    found: dict[str, WeaviatePassage] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

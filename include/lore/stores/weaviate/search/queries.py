@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ChunkQuery:
     """A keyword search without `vector`, a vector search without `words`, a hybrid search with both.
 
     `words` are stems, looked up in the properties `fields`. `alpha` weighs the vector in a hybrid search. Each property
@@ -49,7 +49,7 @@ class PassageContent(NamedTuple):
 class Queries(Protocol):
     """The queries that a search makes of one collection. Both raise the client's errors."""
 
-    def rank(self, query: Query) -> Ranking:
+    def rank(self, query: ChunkQuery) -> Ranking:
         """The best chunks by the server's BM25, vectors, or their relative score fusion."""
         ...
 

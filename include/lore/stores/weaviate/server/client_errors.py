@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 __all__ = ["advice", "error_code", "error_text", "is_missing", "is_server_error", "one_line"]
@@ -27,89 +27,69 @@ class Advice(NamedTuple):
 class _Rule(NamedTuple):
     """One kind of failure, recognized by its code or by words in its message."""
 
-    codes: tuple[str, ...]
-    words: tuple[str, ...]
     remedy: str
-    retryable: bool
+    codes: Sequence[str] = ()
+    words: Sequence[str] = ()
+    retryable: bool = False
 
 
 # The first match wins.
 RULES = (
     _Rule(
-        ("401", "UNAUTHENTICATED"),
-        (),
         "Set LORE_WEAVIATE_API_KEY (in Airflow the password of weaviate_default) to a key of this server.",
-        False,
+        codes=("401", "UNAUTHENTICATED"),
     ),
     _Rule(
-        ("403", "7", "PERMISSION_DENIED"),
-        ("forbidden", "lacks the right"),
         "Give the key's role this right (docs/production.md lists those for asking and for syncing), or set "
         "LORE_WEAVIATE_API_KEY to a key that has it.",
-        False,
+        codes=("403", "7", "PERMISSION_DENIED"),
+        words=("forbidden", "lacks the right"),
     ),
     _Rule(
-        (),
-        ("read-only", "readonly", "no space left"),
-        "The server rejects writes, usually because its disk is full: free space, set its shards to READY, then run "
-        "the same command again.",
-        False,
+        "The server rejects writes, usually because its disk is full: free space, set its shards to READY, then "
+        "run the same command again.",
+        words=("read-only", "readonly", "no space left"),
     ),
     _Rule(
-        (),
-        ("vector length", "dimension"),
         "Set LORE_EMBEDDER back to the embedder that built the index, or LORE_WEAVIATE_PREFIX to a new prefix.",
-        False,
+        words=("vector length", "dimension"),
     ),
     _Rule(
-        (),
-        ("async indexing",),
         "Set ASYNC_INDEXING=true on the server, or LORE_WEAVIATE_VECTOR_INDEX to hnsw or flat.",
-        False,
+        words=("async indexing",),
     ),
     _Rule(
-        (),
-        ("unknown service",),
         "The gRPC server there is not Weaviate: correct LORE_WEAVIATE_GRPC_PORT or LORE_WEAVIATE_GRPC_HOST.",
-        False,
+        words=("unknown service",),
     ),
-    _Rule((), ("enough weaviate nodes",), "Add nodes, or lower LORE_WEAVIATE_REPLICATION_FACTOR.", False),
-    _Rule((), ("larger than max", "message larger"), "Raise GRPC_MAX_MESSAGE_SIZE on the server.", False),
-    _Rule((), MISSING, "If the index was just removed, try again; else run `lore sync --all`.", True),
-    _Rule(("429", "RESOURCE_EXHAUSTED", "ABORTED"), (), "The server is busy: try again later.", True),
+    _Rule("Add nodes, or lower LORE_WEAVIATE_REPLICATION_FACTOR.", words=("enough weaviate nodes",)),
+    _Rule("Raise GRPC_MAX_MESSAGE_SIZE on the server.", words=("larger than max", "message larger")),
+    _Rule("If the index was just removed, try again; else run `lore sync --all`.", words=MISSING, retryable=True),
+    _Rule("The server is busy: try again later.", codes=("429", "RESOURCE_EXHAUSTED", "ABORTED"), retryable=True),
     _Rule(
-        ("timeout", "DEADLINE_EXCEEDED", "CANCELLED", "408", "504"),
-        ("deadline exceeded",),
         "Try again. If it keeps failing, check the server or raise LORE_TIMEOUT_SECONDS.",
-        True,
+        codes=("timeout", "DEADLINE_EXCEEDED", "CANCELLED", "408", "504"),
+        words=("deadline exceeded",),
+        retryable=True,
+    ),
+    _Rule("Set LORE_WEAVIATE_URL to an http:// address, or to the server's port for https.", codes=("plain http",)),
+    _Rule(
+        "Set LORE_WEAVIATE_URL to the name in the certificate. If your own authority signed it, make that "
+        "authority known to this machine (SSL_CERT_FILE).",
+        codes=("certificate",),
     ),
     _Rule(
-        ("plain http",),
-        (),
-        "Set LORE_WEAVIATE_URL to an http:// address, or to the server's port for https.",
-        False,
-    ),
-    _Rule(
-        ("certificate",),
-        (),
-        "Set LORE_WEAVIATE_URL to the name in the certificate. If your own authority signed it, make that authority "
-        "known to this machine (SSL_CERT_FILE).",
-        False,
-    ),
-    _Rule(
-        ("unreachable",),
-        (),
         "Check that the server runs and that LORE_WEAVIATE_URL names its host and HTTP port, then try again.",
-        True,
+        codes=("unreachable",),
+        retryable=True,
     ),
     _Rule(
-        ("UNAVAILABLE", "502", "503"),
-        (),
-        "Check that the server runs and that LORE_WEAVIATE_URL, LORE_WEAVIATE_GRPC_HOST and LORE_WEAVIATE_GRPC_PORT "
-        "are right, then try again.",
-        True,
+        "Check that the server runs and that LORE_WEAVIATE_URL, LORE_WEAVIATE_GRPC_HOST and "
+        "LORE_WEAVIATE_GRPC_PORT are right, then try again.",
+        codes=("UNAVAILABLE", "502", "503"),
+        retryable=True,
     ),
-    _Rule(("500", "501", "505", "507", "INTERNAL"), (), "Check the server's log, then try again.", True),
+    _Rule("Check the server's log, then try again.", codes=("500", "501", "505", "507", "INTERNAL"), retryable=True),
 )
 OTHERWISE = Advice("Check the server's log.", False)
 
