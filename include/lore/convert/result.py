@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ANCHORS", "Converted"]
+__all__ = ["ANCHORS", "PAGES", "Converted"]
 
 ANCHORS = "anchors"
 """Metadata key of a document's anchors: pairs of a heading's words and its anchor, in text order."""
+
+
+PAGES = "pages"
+"""Metadata key of a paginated document: the first line of each page, in order; "" for a page without text."""
 
 
 @dataclass(frozen=True, slots=True)

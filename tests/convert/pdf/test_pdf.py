@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from lore.convert import convert, format_of
+from lore.convert.omissions import OMITTED
 from lore.errors import ConversionError
 
 from tests.fakes import make_document
 
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
 PROSE = "The scheduler reads every file in the folder and starts what is due."
 
 
@@ -81,13 +83,50 @@ def test_bookmarks_make_headings() -> None:
 
 
 def test_headers_footers_and_page_numbers_go() -> None:
-    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
-    pages = [["The Manual", f"{word}: {PROSE}", f"Page {n} of 6", f"{n}"] for n, word in enumerate(words, start=1)]
+    pages = [["The Manual", f"{word}: {PROSE}", f"Page {n} of 6", f"{n}"] for n, word in enumerate(WORDS, start=1)]
     text = pdf(make_pdf(pages)).text
     assert text.count(PROSE) == 6
     assert "Manual" not in text
     assert "Page" not in text
     assert not any(line.isdigit() for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        lambda n: [f"E10{n}"],
+        lambda n: [f"Step {n}", f"Error {400 + n}"],
+        lambda n: [f"{n}00 {n}", f"{n}01 {n + 7}"],
+        lambda n: [f"{n * n}", f"{30 - 7 * n}"],
+        lambda n: [f"Table {n}: limits of {n}000 jobs"],
+    ],
+)
+def test_lines_that_differ_in_their_numbers_stay(lines: Callable[[int], list[str]]) -> None:
+    pages = [[*lines(n), f"{word}: {PROSE}", *lines(n + 3)] for n, word in enumerate(WORDS, start=1)]
+    text = pdf(make_pdf(pages)).text
+    for page in pages:
+        for line in page:
+            assert line in text, line
+
+
+@pytest.mark.parametrize("number", ["{}", "- {} -", "Page {}", "{} / 18", "Seite {} von 18", "{roman}"])
+def test_page_numbers_go_wherever_they_begin(number: str) -> None:
+    romans = ["vii", "viii", "ix", "x", "xi", "xii"]
+    pages = [
+        [f"{word}: {PROSE}", f"The {word} waits.", number.format(n, roman=roman)]
+        for n, word, roman in zip(range(12, 18), WORDS, romans, strict=True)
+    ]
+    converted = pdf(make_pdf(pages))
+    lines = [line for line in converted.text.splitlines() if line]
+    assert lines == [line for page in pages for line in page[:2]]
+    assert converted.metadata[OMITTED]["headers and footers"] > 0
+
+
+def test_the_largest_letters_are_the_title_where_the_file_has_none() -> None:
+    data = make_pdf([["Rate limits", PROSE, PROSE], [PROSE]])
+    large = data.replace(b"(Rate limits) Tj", b"/F1 24 Tf (Rate limits) Tj /F1 12 Tf")
+    assert pdf(large).title == "Rate limits"
+    assert convert(make_document(id="docs:a/limits.pdf", text="", title="", format="pdf", data=data)).title == "limits"
 
 
 def test_words_that_are_cut_are_joined_and_no_text_becomes_markup() -> None:

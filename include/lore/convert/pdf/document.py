@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lore.convert.result import ANCHORS, Converted
+from lore.convert.omissions import Omissions
+from lore.convert.result import ANCHORS, PAGES, Converted
 from lore.errors import ConversionError
 
 __all__ = ["convert_pdf"]
@@ -24,13 +25,21 @@ MAX_SECONDS = 120
 """A page takes some 50 milliseconds."""
 MAX_MEMORY = 1_500_000_000
 """Bytes of address space of the reading process. A file of 10 MB takes some 300 million."""
+MAX_PAGE_START = 120
+"""Characters of a page's first line, by which the page is found again in the text."""
 MIN_LETTERS = 20
 """Letters of a file with text. A file with fewer holds pictures of pages."""
 EDGE_LINES = 2
 """Lines at the top and at the bottom of a page that may be its header and footer."""
 MIN_PAGES_WITH_EDGES = 4
-NOT_TITLES = re.compile(r"untitled|microsoft word|powerpoint|[\\\\/]|\.\w{2,4}$|^\W*$", re.IGNORECASE)
+NOT_TITLES = re.compile(r"^$|untitled|microsoft word|powerpoint|[\\\\/]|\.\w{2,4}$|^\W*$", re.IGNORECASE)
 """Titles that programs write by themselves."""
+PAGE_NUMBER = re.compile(
+    r"[\W_]*(?:(?:page|seite|página|pagina|strana|стр\.?|pg?\.?|第)\s*)?(?:(?P<arabic>\d{1,5})|(?P<roman>[ivxlc]{1,8}))"
+    r"(?:\s*(?:of|/|von|de|sur|di|из|\|)\s*\d{1,5})?\s*[页頁]?[\W_]*",
+    re.IGNORECASE,
+)
+ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 MARKUP = re.compile(r"^(?=#{1,6}\s|>|```|~~~|={3,}$|-{3,}$)")
 HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\xad]\n(?=[a-zß-öø-ÿ])")
 
@@ -38,22 +47,25 @@ HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\xad]\n(?=[a-zß-öø-ÿ])")
 def convert_pdf(data: bytes) -> Converted:
     """Return a PDF file as Markdown. Raises ConversionError for an invalid, protected, textless or endless file."""
     found = _read(data)
-    pages = _without_edges([_lines(text) for text in found["pages"]])
+    omissions = Omissions()
+    pages = _without_edges([_lines(text) for text in found["pages"]], omissions)
     headings: dict[int, list[tuple[int, str]]] = {}
     for page, level, name in found["headings"]:
         headings.setdefault(page, []).append((level, " ".join(name.split())))
-    text = "\n\n".join(_markdown(lines, headings.get(number, [])) for number, lines in enumerate(pages))
+    written = [_markdown(lines, headings.get(number, [])) for number, lines in enumerate(pages)]
+    text = "\n\n".join(written)
     text = HYPHEN.sub("", re.sub(r"\n{3,}", "\n\n", text)).strip()
     if sum(character.isalnum() for character in text[:10_000]) < MIN_LETTERS:
         raise ConversionError(
             "The PDF file has no text; its pages may be pictures.",
             remedy="Provide it as text, or leave it out of the source.",
         )
-    title = " ".join(found["title"].split())
-    anchors = [[name, f"page={page + 1}"] for page in sorted(headings) for _, name in headings[page]]
-    return Converted(
-        f"{text}\n", title="" if NOT_TITLES.search(title) else title, metadata={ANCHORS: anchors} if anchors else {}
-    )
+    titles = (" ".join(found[name].split()) for name in ("title", "largest"))
+    title = next((title for title in titles if not NOT_TITLES.search(title)), "")
+    metadata: dict[str, Any] = {PAGES: [page.partition("\n")[0][:MAX_PAGE_START] for page in written]}
+    if headings:
+        metadata[ANCHORS] = [[name, f"page={page + 1}"] for page in sorted(headings) for _, name in headings[page]]
+    return Converted(f"{text}\n", title=title, metadata=metadata, omitted=omissions.counts())
 
 
 def _read(data: bytes) -> dict[str, Any]:
@@ -77,26 +89,53 @@ def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
 
 
-def _without_edges(pages: Sequence[list[str]]) -> list[list[str]]:
-    """Return the pages without headers and footers: edge lines that most pages repeat, apart from their numbers."""
+def _without_edges(pages: Sequence[list[str]], omissions: Omissions) -> list[list[str]]:
+    """Return the pages without headers and footers: edge lines that many pages repeat, and page numbers."""
     if len(pages) < MIN_PAGES_WITH_EDGES:
         return list(pages)
-    counts = Counter(shape for lines in pages for shape in {_shape(lines[place]) for place in _edges(lines)})
-    repeated = {"0"} | {shape for shape, count in counts.items() if count > 0.3 * len(pages)}
+    edges = [[(line, (_line(lines[line]), is_top)) for line, is_top in _edges(lines)] for lines in pages]
+    enough = max(2, 0.3 * len(pages))
+    texts = Counter(key for edge in edges for key in {key for _, key in edge})
+    repeated = {key for key, count in texts.items() if count > enough}
+    shifts = Counter(
+        shift for page, edge in enumerate(edges) for shift in {_shift(text, page) for _, (text, _) in edge}
+    )
+    shifts.pop(None, None)
+    numbering = {shift for shift, count in shifts.items() if count > enough}
     kept = []
-    for lines in pages:
-        dropped = {place for place in _edges(lines) if _shape(lines[place]) in repeated}
-        kept.append([line for place, line in enumerate(lines) if place not in dropped])
+    for page, (lines, edge) in enumerate(zip(pages, edges, strict=True)):
+        dropped = {line for line, key in edge if key in repeated or _shift(key[0], page) in numbering}
+        omissions.add("headers and footers", " ".join(lines[line] for line in sorted(dropped)))
+        kept.append([text for line, text in enumerate(lines) if line not in dropped])
     return kept
 
 
-def _edges(lines: Sequence[str]) -> Iterator[int]:
-    filled = [place for place, line in enumerate(lines) if line.strip()]
-    yield from dict.fromkeys((*filled[:EDGE_LINES], *filled[-EDGE_LINES:]))
+def _edges(lines: Sequence[str]) -> Iterator[tuple[int, bool]]:
+    """Yield the numbers of a page's first and last lines, and True for the first."""
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    for number in dict.fromkeys((*filled[:EDGE_LINES], *filled[-EDGE_LINES:])):
+        yield number, number in filled[:EDGE_LINES]
 
 
-def _shape(line: str) -> str:
-    return re.sub(r"\d+|\b[ivxlc]+\b", "0", " ".join(line.split()).casefold())
+def _line(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _shift(line: str, page: int) -> int | None:
+    """Return the difference between a page's number as printed and its place in the file; None for other lines.
+
+    Other lines whose numbers differ are text: codes, rows of a table, steps.
+    """
+    match = PAGE_NUMBER.fullmatch(line)
+    if match is None:
+        return None
+    number = int(match["arabic"]) if match["arabic"] else _roman(match["roman"])
+    return number - page
+
+
+def _roman(numeral: str) -> int:
+    values = [ROMAN[letter] for letter in numeral]
+    return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True))
 
 
 def _markdown(lines: Sequence[str], headings: Sequence[tuple[int, str]]) -> str:

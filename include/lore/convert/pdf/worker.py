@@ -9,15 +9,17 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections import Counter
 from typing import Any
 
 MAX_PAGES = 3000
 MAX_HEADINGS = 5000
 MAX_DEPTH = 5
+MAX_TITLE = 200
 
 
 def main(seconds: int, memory: int) -> None:
-    """Write one JSON object: `pages` (a text each), `title`, `headings` (page, level, title), or `error`."""
+    """Write one JSON object: `pages` (a text each), `title`, `largest`, `headings` (page, level, title), or `error`."""
     _limit(seconds, memory)
     data = sys.stdin.buffer.read()
     try:
@@ -52,7 +54,26 @@ def _read(data: bytes) -> dict[str, Any]:
         return {"error": f"it has {count:,} pages, more than {MAX_PAGES:,}"}
     pages = [page.extract_text() for page in reader.pages]
     title = reader.metadata.title if reader.metadata else None
-    return {"pages": pages, "title": str(title or ""), "headings": _headings(reader)}
+    largest = _largest_text(reader.pages[0]) if count else ""
+    return {"pages": pages, "title": str(title or ""), "largest": largest, "headings": _headings(reader)}
+
+
+def _largest_text(page: Any) -> str:
+    """Return the text in the largest letters of a page, "" where all are of like size: it is the title."""
+    pieces: list[tuple[float, str]] = []
+
+    def visit(text: str, _: Any, matrix: list[float], __: Any, size: float) -> None:
+        if text.strip():
+            pieces.append((round(abs(size * matrix[3]), 1), text))
+
+    page.extract_text(visitor_text=visit)
+    lengths: Counter[float] = Counter()
+    for size, text in pieces:
+        lengths[size] += len(text)
+    if not lengths or max(lengths) < 1.2 * lengths.most_common(1)[0][0]:
+        return ""
+    title = " ".join(" ".join(text for size, text in pieces if size == max(lengths)).split())
+    return title if len(title) <= MAX_TITLE and any(character.isalpha() for character in title) else ""
 
 
 def _headings(reader: Any) -> list[tuple[int, int, str]]:
