@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import date, datetime, time
 from typing import Any
 from xml.parsers import expat
 
 from lore.convert.markdown.tables import markdown_table
+from lore.convert.office.number_formats import shown
 from lore.convert.office.package import open_package, xml_parts
 from lore.convert.result import Converted
 from lore.errors import ConversionError
@@ -42,8 +42,8 @@ def convert_xlsx(data: bytes) -> Converted:
                 continue
             rows = list(_rows(sheet, left))
             left -= sum(map(len, rows))
-            if table := markdown_table(rows):
-                parts += [f"## {' '.join(sheet.title.split())}", table]
+            if tables := list(_tables(rows)):
+                parts += [f"## {' '.join(sheet.title.split())}", *tables]
     finally:
         workbook.close()
     return Converted("\n\n".join(parts) + "\n")
@@ -68,11 +68,12 @@ def _check_references(package: zipfile.ZipFile) -> None:
 
 
 def _rows(sheet: Any, limit: int) -> Iterator[list[str]]:
-    """Yield a sheet's rows that hold anything, each up to its last value."""
+    """Yield a sheet's rows, each up to its last value; an empty list for the rows between that hold nothing."""
     sheet.reset_dimensions()  # the size that the file states may be false
-    for values in sheet.iter_rows(values_only=True):
-        row = [_cell(value) for value in values]
-        while row and not row[-1]:
+    is_gap = False
+    for cells in sheet.iter_rows():
+        row = [shown(cell.value, cell.number_format if cell.value is not None else "") for cell in cells]
+        while row and not row[-1].strip():
             row.pop()
         limit -= len(row)
         if limit < 0:
@@ -81,19 +82,33 @@ def _rows(sheet: Any, limit: int) -> Iterator[list[str]]:
                 remedy="Export the sheets that people read, or leave it out of the source.",
             )
         if row:
+            if is_gap:
+                yield []
             yield row
+        is_gap = not row
 
 
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case datetime():
-            return f"{value:%Y-%m-%d}" if value.time() == time() else f"{value:%Y-%m-%d %H:%M}"
-        case date():
-            return f"{value:%Y-%m-%d}"
-        case float():
-            return f"{value:.15g}"
-    return str(value)
+def _tables(rows: Sequence[list[str]]) -> Iterator[str]:
+    """Yield the tables of a sheet, which empty rows part, and lines of a single cell as paragraphs.
+
+    A part of as many columns whose first row holds a number goes on with the table above it.
+    """
+    parts: list[list[list[str]]] = []
+    for row, above in zip(rows, [[], *rows], strict=False):
+        if not row:
+            continue
+        if above or (parts and _goes_on(parts[-1], row)):
+            parts[-1].append(row)
+        else:
+            parts.append([row])
+    for part in parts:
+        if len(part) == 1 and sum(map(bool, part[0])) == 1:
+            yield next(filter(None, part[0]))
+        elif table := markdown_table(part):
+            yield table
+
+
+def _goes_on(part: list[list[str]], row: list[str]) -> bool:
+    return (
+        len(part) > 1 and len(row) == len(part[0]) and any(re.fullmatch(r"\W*\d[\d.,:%/-]*\W*", cell) for cell in row)
+    )

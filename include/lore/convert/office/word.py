@@ -7,6 +7,7 @@ import io
 from lore.convert.html.writer import fragment_to_markdown
 from lore.convert.markdown.headings import first_heading
 from lore.convert.office.package import open_package
+from lore.convert.office.word_xml import FORMULA_STYLE, HEADING_STYLE, rewrite
 from lore.convert.result import Converted
 
 __all__ = ["convert_docx"]
@@ -26,6 +27,10 @@ r[style-name='HTML Code'] => code
 r[style-name='Source Text'] => code
 """
 """Styles of Word, LibreOffice and pandoc for titles, quotes and code that mammoth doesn't map by itself."""
+OUTLINE = "\n".join(
+    [*(f"p.{HEADING_STYLE}{level} => h{level}:fresh" for level in range(1, 7)), f"r.{FORMULA_STYLE} => code"]
+)
+"""Styles that `word_xml.rewrite` gives to headings and formulas."""
 
 
 def convert_docx(data: bytes) -> Converted:
@@ -35,10 +40,11 @@ def convert_docx(data: bytes) -> Converted:
     """
     import mammoth  # type: ignore[import-untyped]
 
-    open_package(data, "docx").close()
+    with open_package(data, "docx") as package:
+        rewritten = rewrite(data, package)
     html = mammoth.convert_to_html(
-        io.BytesIO(data),
-        style_map=STYLES,
+        io.BytesIO(rewritten),
+        style_map=STYLES + OUTLINE,
         include_embedded_style_map=False,  # the file's own map could hide or rename anything
         convert_image=lambda image: [],
     ).value
