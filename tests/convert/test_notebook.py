@@ -86,3 +86,42 @@ def test_what_is_no_notebook_is_refused(text: str) -> None:
     with pytest.raises(ConversionError, match="fake:a") as caught:
         convert(make_document(text=text, format="notebook"))
     assert not caught.value.retryable
+
+
+TABLE = (
+    "<table><thead><tr><th>Plan</th><th>Jobs</th></tr></thead>"
+    "<tbody><tr><td>Team</td><td>5000</td></tr></tbody></table>"
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        (
+            {"text/markdown": "The limit is **4200** jobs.", "text/plain": "<IPython.core.display.Markdown object>"},
+            "The limit is **4200** jobs.",
+        ),
+        (
+            {"text/html": [TABLE], "text/plain": "   Plan  Jobs\n0  Team  5000"},
+            "| Plan | Jobs |\n| --- | --- |\n| Team | 5000 |",
+        ),
+        (
+            {"text/html": "<p>Done in <b>7</b> s.</p>", "text/plain": "<IPython.core.display.HTML object>"},
+            "Done in **7** s.",
+        ),
+        ({"text/latex": ["$t=2^n$"], "text/plain": "<IPython.core.display.Math object>"}, "$t=2^n$"),
+        ({"text/latex": "$\\displaystyle x^{2}$", "text/plain": "x**2"}, "$\\displaystyle x^{2}$"),
+        ({"text/html": "<script>draw()</script>", "text/plain": "<vega.Chart at 0x7f00>"}, ""),
+        ({"application/json": {"a": 1}, "text/plain": "<IPython.core.display.JSON object>"}, ""),
+    ],
+)
+def test_rich_outputs_are_text(data: dict[str, object], shown: str) -> None:
+    output = {"output_type": "display_data", "metadata": {}, "data": data}
+    text = notebook(cells=[{"cell_type": "code", "source": "f()", "outputs": [output]}]).text
+    assert text == "```python\nf()\n```\n" + (f"\n{shown}\n" if shown else "")
+
+
+def test_front_matter_in_a_raw_cell_gives_the_title() -> None:
+    raw = {"cell_type": "raw", "source": "---\ntitle: Queue limits\ntags: [jobs]\n---"}
+    page = notebook(cells=[raw, {"cell_type": "markdown", "source": "Text."}])
+    assert (page.title, page.text, page.metadata["tags"]) == ("Queue limits", "Text.\n", ["jobs"])
