@@ -4,6 +4,7 @@ import json
 
 import pytest
 from lore.convert import convert
+from lore.convert.omissions import OMITTED
 from lore.types import Document
 
 from tests.fakes import make_document
@@ -163,3 +164,63 @@ def test_braces_and_angles_that_are_not_mdx_stay() -> None:
 )
 def test_hostile_mdx_takes_no_time(piece: str) -> None:
     assert md(piece * 3000, format="mdx").format == "markdown"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "# Rotate\n\n<!--\n# Old way\nSend the key, password swordfish.\n-->\n\nPress Rotate.\n",
+            "# Rotate\n\nPress Rotate.\n",
+        ),
+        ("Open it. <!-- TODO ask legal --> Press Rotate.", "Open it. Press Rotate."),
+        ("<!-- What happened? -->\nIt fails.\n<!-- Your version -->\n2.1\n", "It fails.\n2.1\n"),
+        ("- one\n    <!-- hidden -->\n- two", "- one\n- two"),
+        ("a<!-- -->b <!--> c <!---> d", "ab c d"),
+        ("<!-- \n```\n# not code\n-->\n# Title", "# Title"),
+        ("<!-- a --><!-- b -->Text", "Text"),
+        ("`<!-- shown -->` and\n\n```html\n<!-- shown -->\n```\n", None),
+        ("Shown:\n\n    <!-- an example -->\n", None),
+        ("A text with <!-- that is never closed.\n\n# Next", None),
+        ("~~~\n<!--\n~~~\n-->", None),
+    ],
+)
+def test_html_comments_are_no_text(text: str, shown: str | None) -> None:
+    page = md(text)
+    assert page.text == (text if shown is None else shown)
+    assert (OMITTED in page.metadata) == (shown is not None and page.text != "ab c d")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<pre>\n# not a heading\nmake\n</pre>\n\nText", "```\n# not a heading\nmake\n```\n\nText"),
+        ('<pre lang="sh"><code># a\nb &lt;c&gt;</code></pre>', "```sh\n# a\nb <c>\n```"),
+        ('<pre><code class="language-python"># a\nrun(<b>1</b>)\n</code></pre>', "```python\n# a\nrun(1)\n```"),
+        ("<td><pre>\n# a\n</pre></td>", "<td>\n```\n# a\n```\n</td>"),
+        ("Use <pre>one line</pre> here.", None),
+        ("```html\n<pre>\n# a\n</pre>\n```", None),
+        ("<pre>\n# never closed", None),
+    ],
+)
+def test_preformatted_text_is_code(text: str, shown: str | None) -> None:
+    page = md(text)
+    assert page.text == (text if shown is None else shown)
+    if shown is not None:
+        assert page.title == "page"  # of the file: there is no heading
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["- a cluster\n- a token", "> Never run it twice.", "| a | b |\n|---|---|\n| 1 | 2 |", "1. one\n2. two", "a | b\n--- | ---\n1 | 2",
+     "- a token\ngoes on", "<div>x</div>", "* one\n  more"],
+)  # fmt: skip
+def test_a_rule_below_a_block_is_no_underline(block: str) -> None:
+    assert md(f"# Deploy\n\n{block}\n---\n\nText.").text == f"# Deploy\n\n{block}\n\n---\n\nText."
+
+
+@pytest.mark.parametrize(
+    "text", ["Title\n---\n\nText", "A longer\ntitle\n-----\n", "```\n- a\n---\n```", "- a\n\nTitle\n---\n"]
+)
+def test_underlines_of_headings_stay(text: str) -> None:
+    assert md(text).text == text

@@ -6,7 +6,9 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 
+from lore.convert.markdown.embedded_html import CODE_SPAN
 from lore.convert.markdown.fences import MarkdownLine, iter_lines
+from lore.convert.omissions import Omissions
 
 __all__ = ["is_mdx", "strip_mdx"]
 
@@ -21,7 +23,6 @@ MAX_IMPORT = 30
 ADMONITION = re.compile(r"^(?P<indent>[ \t]*):{3,}[ \t]*(?:(?P<kind>[A-Za-z][\w-]*)(?P<title>[^:\n]*))?$", re.MULTILINE)
 BLOCK_EXPRESSION = re.compile(r"^[ \t]*\{[^{}]*(?:\{[^{}]*\}[^{}]*){0,50}\}[ \t]*$", re.MULTILINE)
 LITERAL = re.compile(r"\{\s{0,20}(['\"`])([^'\"`{}\\]{0,2000})\1\s{0,20}\}")
-CODE_SPAN = re.compile(r"(`+)(?!`)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)\1(?!`)", re.DOTALL)
 TAG = re.compile(
     r"""<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])(?:[^<>{}"'`]++|"[^"]{0,2000}"|'[^']{0,2000}'|`[^`]{0,2000}`"""
     r"""|\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]{0,2000}\}){0,500}+\}){0,500}+\}){0,500}+>|</?>"""
@@ -48,7 +49,7 @@ def is_mdx(text: str) -> bool:
     return "\nimport " in f"\n{text}" and any(not line.code and IMPORT.match(line.text) for line in iter_lines(text))
 
 
-def strip_mdx(text: str) -> str:
+def strip_mdx(text: str, omissions: Omissions) -> str:
     """Return the text as plain Markdown. Code blocks and code spans stay unchanged."""
     labels = {
         match["value"] or match["value2"]: match["label"] or match["label2"] for match in TAB_LABELS.finditer(text)
