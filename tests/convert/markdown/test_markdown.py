@@ -212,9 +212,17 @@ def test_preformatted_text_is_code(text: str, shown: str | None) -> None:
 
 @pytest.mark.parametrize(
     "block",
-    ["- a cluster\n- a token", "> Never run it twice.", "| a | b |\n|---|---|\n| 1 | 2 |", "1. one\n2. two", "a | b\n--- | ---\n1 | 2",
-     "- a token\ngoes on", "<div>x</div>", "* one\n  more"],
-)  # fmt: skip
+    [
+        "- a cluster\n- a token",
+        "> Never run it twice.",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "1. one\n2. two",
+        "a | b\n--- | ---\n1 | 2",
+        "- a token\ngoes on",
+        "<div>x</div>",
+        "* one\n  more",
+    ],
+)
 def test_a_rule_below_a_block_is_no_underline(block: str) -> None:
     assert md(f"# Deploy\n\n{block}\n---\n\nText.").text == f"# Deploy\n\n{block}\n\n---\n\nText."
 

@@ -33,9 +33,13 @@ def resolve_html(text: str, omissions: Omissions) -> str:
         return text
     out: list[str] = []
     position = 0
+    last = {"<!--": text.rfind("-->"), "<pre": text.lower().rfind("</pre")}
     while found := TOKEN.search(text, position):
         out.append(text[position : found.start()])
-        piece, position = _resolved(text, found, omissions)
+        if last.get(found[0].lower(), len(text)) < found.start():  # never closed: a reader sees it as text
+            piece, position = found[0], found.end()
+        else:
+            piece, position = _resolved(text, found, omissions)
         if piece == "" and position > found.start():
             position = _close_gap(out, text, position)
         out.append(piece)
@@ -63,26 +67,26 @@ def separate_rules(text: str) -> str:
 
 def _resolved(text: str, found: re.Match[str], omissions: Omissions) -> tuple[str, int]:
     """Return what replaces the construct at a match, and the position after the construct."""
-    start, token = found.start(), found[0]
+    start, opening = found.start(), found[0]
     if found["fence"]:
         fence = found["fence"]
         closing = re.compile(rf"^[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE)
         end = closing.search(text, found.end())
         return text[start : (after := end.end() if end else len(text))], after
-    if token.startswith("`"):
+    if opening.startswith("`"):
         span = CODE_SPAN.match(text, start)
         return text[start : (after := span.end() if span else found.end())], after
     if _is_indented_code(text, start):
-        return token, found.end()
-    if token == "<!--":
+        return opening, found.end()
+    if opening == "<!--":
         comment = COMMENT.match(text, start)
-        if comment is None:  # never closed: a reader sees it as text
-            return token, found.end()
+        if comment is None:
+            return opening, found.end()
         omissions.add("comments", comment[0][4:-3])
         return "", comment.end()
     pre = PRE.match(text, start)
     if pre is None or ("\n" not in pre["body"] and text[text.rfind("\n", 0, start) + 1 : start].strip()):
-        return token, found.end()
+        return opening, found.end()
     return _code_block(text, pre), pre.end()
 
 
@@ -90,7 +94,7 @@ def _code_block(text: str, pre: re.Match[str]) -> str:
     language = LANGUAGE.search(pre["attributes"] + pre["body"].partition(">")[0])
     body = html.unescape(TAG.sub(lambda tag: "\n" if tag[0].lower().startswith("<br") else "", pre["body"]))
     block = fence_code(body.strip("\n"), language["name"].lower() if language else "")
-    before = "" if text[: pre.start()].endswith("\n") or pre.start() == 0 else "\n"
+    before = "" if pre.start() == 0 or text[pre.start() - 1] == "\n" else "\n"
     after = "" if text[pre.end() : pre.end() + 1] in ("\n", "") else "\n"
     return f"{before}{block}{after}"
 
@@ -100,17 +104,18 @@ def _is_indented_code(text: str, start: int) -> bool:
     line_start = text.rfind("\n", 0, start) + 1
     if not re.match(r"(?: {4}|\t)\s*$", text[line_start:start]):
         return False
-    above = text[:line_start].rstrip("\n").rsplit("\n", 50)[-50:]
-    if text[:line_start].endswith("\n\n") or line_start == 0:
-        left = next((line for line in reversed(above) if line.strip() and not line.startswith((" ", "\t"))), "")
-        return not LIST_ITEM.match(left)
-    return False
+    if line_start and text[line_start - 2 : line_start] != "\n\n":
+        return False
+    above = text[max(0, line_start - 1000) : line_start].split("\n")
+    left = next((line for line in reversed(above) if line.strip() and not line.startswith((" ", "\t"))), "")
+    return not LIST_ITEM.match(left)
 
 
 def _close_gap(out: list[str], text: str, position: int) -> int:
     """Remove the line that a comment leaves empty, or one of the two spaces around it."""
     before = "".join(out[-1:])
-    line, after = before.rpartition("\n")[2], text[position:].split("\n", 1)[0]
+    end = text.find("\n", position)
+    line, after = before.rpartition("\n")[2], text[position : end if end >= 0 else len(text)]
     if not line.strip() and not after.strip():
         if out:
             out[-1] = before[: len(before) - len(line)]
