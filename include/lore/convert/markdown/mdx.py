@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 
+from lore.convert.markdown.components import code_component, component_text
 from lore.convert.markdown.embedded_html import CODE_SPAN
 from lore.convert.markdown.fences import MarkdownLine, iter_lines
 from lore.convert.omissions import Omissions
@@ -22,17 +23,20 @@ MAX_IMPORT = 30
 
 ADMONITION = re.compile(r"^(?P<indent>[ \t]*):{3,}[ \t]*(?:(?P<kind>[A-Za-z][\w-]*)(?P<title>[^:\n]*))?$", re.MULTILINE)
 BLOCK_EXPRESSION = re.compile(r"^[ \t]*\{[^{}]*(?:\{[^{}]*\}[^{}]*){0,50}\}[ \t]*$", re.MULTILINE)
-LITERAL = re.compile(r"\{\s{0,20}(['\"`])([^'\"`{}\\]{0,2000})\1\s{0,20}\}")
+LITERAL = re.compile(
+    r"\{\s{0,20}(?:(['\"])([^'\"`{}\\]{0,2000})\1|`((?:[^`$\\]|\\.|\$(?!\{)){0,20000})`)\s{0,20}\}", re.DOTALL
+)
+CONSTANT = re.compile(
+    r"^export[ \t]+const[ \t]+(?P<name>[A-Za-z_$][\w$]*)[ \t]*=[ \t]*"
+    r"(?:(?P<quote>[\"'`])(?P<text>[^\"'`\n]{0,2000})(?P=quote)|(?P<number>-?[\d.]+));?[ \t]*$",
+    re.MULTILINE,
+)
+"""An exported value, which expressions of the text may name."""
 TAG = re.compile(
     r"""<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])(?:[^<>{}"'`]++|"[^"]{0,2000}"|'[^']{0,2000}'|`[^`]{0,2000}`"""
     r"""|\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]{0,2000}\}){0,500}+\}){0,500}+\}){0,500}+>|</?>"""
 )
 """A tag with its attributes. Values may be expressions with braces nested three deep."""
-LABEL = re.compile(
-    r"(?<![\w-])(?:label|title|summary|header|heading)\s*=\s*\{?\s*(?P<quote>[\"'`])(?P<text>[^\"'`]*)(?P=quote)"
-)
-VALUE = re.compile(r"(?<![\w-])value\s*=\s*\{?\s*(?P<quote>[\"'`])(?P<text>[^\"'`]*)(?P=quote)")
-
 TAB_LABELS = re.compile(
     r"""label:\s*["'](?P<label>[^"'\n]*)["'],\s*value:\s*["'](?P<value>[^"'\n]*)["']"""
     r"""|value:\s*["'](?P<value2>[^"'\n]*)["'],\s*label:\s*["'](?P<label2>[^"'\n]*)["']"""
@@ -54,22 +58,31 @@ def strip_mdx(text: str, omissions: Omissions) -> str:
     labels = {
         match["value"] or match["value2"]: match["label"] or match["label2"] for match in TAB_LABELS.finditer(text)
     }
+    constants = {match["name"]: match["text"] or match["number"] or "" for match in CONSTANT.finditer(text)}
     pieces: list[str] = []
     prose: list[str] = []
-    for line in _without_statements(list(iter_lines(text.replace("\ue000", "")))):
+    for line in _without_statements(list(iter_lines(text.replace("\ue000", ""))), omissions):
         if not line.code:
             prose.append(line.text)
             continue
         if prose:
-            pieces.append(_strip_prose("\n".join(prose), labels))
+            pieces.append(_strip_prose(_with_constants("\n".join(prose), constants), labels))
             prose = []
         pieces.append(line.text)
     if prose:
-        pieces.append(_strip_prose("\n".join(prose), labels))
+        pieces.append(_strip_prose(_with_constants("\n".join(prose), constants), labels))
     return _collapse_blank_lines(_dedent("\n".join(pieces).split("\n")))
 
 
-def _without_statements(all_lines: list[MarkdownLine]) -> Iterator[MarkdownLine]:
+def _with_constants(text: str, constants: Mapping[str, str]) -> str:
+    """Write exported values where expressions name them."""
+    if not constants:
+        return text
+    names = "|".join(re.escape(name) for name in constants)
+    return re.sub(rf"(?<!\$)\{{\s*({names})\s*\}}", lambda match: constants[match[1]], text)
+
+
+def _without_statements(all_lines: list[MarkdownLine], omissions: Omissions) -> Iterator[MarkdownLine]:
     """Yield the lines without imports and exports."""
     depths = [sum(map(line.text.count, "{([")) - sum(map(line.text.count, "})]")) for line in all_lines]
     position = 0
@@ -82,6 +95,8 @@ def _without_statements(all_lines: list[MarkdownLine]) -> Iterator[MarkdownLine]
             length = _export_length(all_lines, depths, position)
         if length == 0:
             yield line
+        for statement in all_lines[position : position + length]:
+            omissions.add("imports and exports", statement.text)
         position += length or 1
 
 
@@ -135,8 +150,12 @@ def _replace(text: str, found: re.Match[str], last_comment: int, labels: Mapping
         return ("", text.index("*/}", start) + 3) if last_comment > start else (sign, found.end())
     if sign.startswith("{"):
         literal = LITERAL.match(text, start)
-        return (literal[2], literal.end()) if literal else ("{", start + 1)
+        if literal is None:
+            return "{", start + 1
+        return re.sub(r"\\([`$\\])", r"\1", literal[3]) if literal[2] is None else literal[2], literal.end()
     tag = TAG.match(text, start)
+    if tag and (code := code_component(text, tag["name"] or "", tag)):
+        return code
     return (_tag_replacement(text, tag, labels), tag.end()) if tag else ("<", start + 1)
 
 
@@ -152,19 +171,9 @@ def _tag_replacement(text: str, tag: re.Match[str], labels: Mapping[str, str]) -
     alone = not before.strip() and not after.strip()
     if tag[0].startswith("</"):
         return CLOSE if alone else ""
-    label = _label(name, tag[0], labels)
+    label = component_text(name, tag[0], labels) if name else ""
     mark = OPEN if alone and not tag[0].endswith("/>") else ""
     return f"\n\n{before}{label}\n{before}{mark}" if label and alone else mark or label
-
-
-def _label(name: str, tag: str, labels: Mapping[str, str]) -> str:
-    match = LABEL.search(tag)
-    if match is None and name.startswith("Tab") and (value := VALUE.search(tag)):
-        words = labels.get(value["text"], value["text"])
-    else:
-        words = match["text"] if match else ""
-    words = " ".join(words.split())
-    return f"**{words}**" if words else ""
 
 
 def _admonition(match: re.Match[str]) -> str:
