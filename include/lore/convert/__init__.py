@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lore.convert.formats import FORMATS, format_of
+from lore.convert.includes import INCLUDING_FORMATS, is_partial, resolve_includes
 from lore.convert.result import ANCHORS
-from lore.convert.rst.includes import resolve_includes
 
 if TYPE_CHECKING:
     from lore.types import Document
 
-__all__ = ["ANCHORS", "CONVERTER_VERSION", "FORMATS", "convert", "format_of", "resolve_includes"]
+__all__ = [
+    "ANCHORS",
+    "CONVERTER_VERSION",
+    "FORMATS",
+    "INCLUDING_FORMATS",
+    "convert",
+    "format_of",
+    "is_partial",
+    "resolve_includes",
+]
 
 CONVERTER_VERSION = 5
 """Part of every document's fingerprint. Raise it when a converter's output changes: documents are then reconverted."""

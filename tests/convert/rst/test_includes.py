@@ -101,7 +101,6 @@ def test_language_and_caption() -> None:
         "<isonum.txt>",
         "..",
         "/",
-        "../notes.md",
     ],
 )
 def test_what_cannot_be_read_is_dropped_with_its_options(target: str) -> None:

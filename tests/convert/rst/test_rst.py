@@ -122,7 +122,7 @@ def test_files_and_raw_html_are_not_let_in() -> None:
     text = rst(
         f"Text.\n\n.. {secret}\n\n.. raw:: html\n\n   <script>x</script>\n\n.. literalinclude:: /etc/passwd\n"
     ).text
-    assert text == "Text.\n"
+    assert text == "Text.\n\nTable in /etc/passwd\n"
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from lore.convert.html.widgets import resolve_checkboxes
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["drop_permalinks", "fragment_to_markdown", "tree_to_markdown"]
+__all__ = ["NOT_CONTENT", "drop_permalinks", "fragment_to_markdown", "tree_to_markdown"]
 
 MAX_DEPTH = 200
 """Depth beyond which elements are replaced by their text. No real page comes near."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +13,9 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.directives.tables import CSVTable, ListTable, RSTTable
 from docutils.parsers.rst.states import Inliner, SubstitutionDef
 from docutils.statemachine import StringList
+
+from lore.convert.rst.embedded_markdown import markdown_to_html
+from lore.convert.rst.includes import MARKDOWN_DIRECTIVE
 
 __all__ = ["register_directives"]
 
@@ -64,6 +69,19 @@ NATIVE_ROLES = frozenset(
         "rfc-reference", "rfc", "strong", "subscript", "sub", "superscript", "sup", "title-reference", "title", "t"
     }
 )  # fmt: skip
+NAMED_CODE = re.compile(
+    r"(?:^|[-_:])(?:code|exec|execute|run|runblock|console|shell|snippet|repl|script|command-output|program-output|testsetup"
+    r"|testcleanup|testoutput|pyodide|notebook-cell)(?:$|[-_:])|^click:example$"
+)
+"""Names of directives whose content is code."""
+SWITCHES = frozenset(
+    {
+        "noindex", "no-index", "noindexentry", "no-index-entry", "nocontentsentry", "no-contents-entry", "module",
+        "canonical", "nosignature", "no-typesetting", "single-line-parameter-list", "class", "name", "anchor", "ref",
+        "single-line-type-parameter-list"
+    }
+)  # fmt: skip
+"""Options of described objects that are no facts about them."""
 MAX_NAMES = 500
 """Unknown names registered for one text. docutils keeps them for the life of the process."""
 
@@ -98,8 +116,12 @@ class _AnyDirective(Directive):
             return list(self._code("mermaid" if name == "mermaid" else "dot"))
         if name in LABELS:
             return self._labelled(name)
+        if name == MARKDOWN_DIRECTIVE:
+            return [nodes.raw("", markdown_to_html("\n".join(self.content)), format="html")]
         if OBJECTS.fullmatch(name):
             return self._object()
+        if NAMED_CODE.search(name) or _looks_like_code(list(self.content)):
+            return self._shown_code()
         return self._generic(name)
 
     def _code(self, language: str) -> Iterator[nodes.Node]:
@@ -127,7 +149,26 @@ class _AnyDirective(Directive):
         """Return the description of a function, option or variable: signatures as code, then the text."""
         signatures = [" ".join(line.split()) for line in "\n".join(self.arguments).split("\n") if line.strip()]
         heads: list[nodes.Node] = [nodes.paragraph("", "", nodes.literal(line, line)) for line in signatures]
-        return [*heads, *self._parse()]
+        return [*heads, *self._facts(), *self._parse()]
+
+    def _facts(self) -> list[nodes.Node]:
+        """Return the options that describe an object, such as its type and default, as a list."""
+        facts = nodes.bullet_list()
+        for name, value in self.options.items():
+            if name in SWITCHES:
+                continue
+            words, _ = self.state.inline_text(" ".join(str(value).split()), self.lineno)
+            paragraph = nodes.paragraph("", "", nodes.Text(f"{name}: " if words else name), *words)
+            facts += nodes.list_item("", paragraph)
+        return [facts] if facts.children else []
+
+    def _shown_code(self) -> list[nodes.Node]:
+        """Return the code of a directive that runs or shows it; a tab of code names its language, then its label."""
+        language, _, label = " ".join(self.arguments).partition(" ")
+        if not re.fullmatch(r"[\w+#.-]{1,30}", language) or "tab" not in self.name:
+            language, label = self.options.get("language", ""), " ".join(self.arguments)
+        title = [nodes.paragraph("", "", nodes.strong("", label))] if label else []
+        return [*title, *self._code(language)]
 
     def _generic(self, name: str) -> list[nodes.Node]:
         """Return tabs, cards and unknown directives: the argument as a bold line above the content."""
@@ -170,9 +211,33 @@ class _ListTable(ListTable):
 class _CsvTable(CSVTable):
     option_spec = _AnyOptions(CSVTable.option_spec or {})
 
+    def run(self) -> list[Any]:
+        """Return the table, or a line that names its file: the source puts the files that it can read in place."""
+        missing = self.options.get("file") or self.options.get("url")
+        if not missing:
+            return list(super().run())
+        title = " ".join("\n".join(self.arguments).split())
+        return [nodes.paragraph("", f"{title} (table in {missing})" if title else f"Table in {missing}")]
+
 
 TABLES: dict[str, type[Directive]] = {"table": _Table, "list-table": _ListTable, "csv-table": _CsvTable}
 """docutils' own tables, which would drop a table with an option of Sphinx's."""
+
+
+def _looks_like_code(lines: list[str]) -> bool:
+    """True for lines that are a session of a shell or of Python, or statements of Python."""
+    written = [line for line in lines if line.strip()]
+    if not written:
+        return False
+    if written[0].startswith(("$ ", ">>> ", "#!")):
+        return True
+    if not any(re.search(r"[=({]", line) for line in written) or any(line.startswith(".. ") for line in written):
+        return False
+    try:
+        body = ast.parse(textwrap.dedent("\n".join(lines))).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call) for node in body)
 
 
 def _any_role(

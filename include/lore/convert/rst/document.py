@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lore.convert.html.parsing import parse_html
-from lore.convert.html.writer import tree_to_markdown
+from lore.convert.html.writer import NOT_CONTENT, tree_to_markdown
 from lore.convert.markdown.headings import first_heading
 from lore.convert.result import Converted
 from lore.convert.rst.includes import outside_literal
@@ -44,6 +44,8 @@ def convert_rst(text: str) -> Converted:
 
     _refuse_endless(text)
     root = parse_html(write_html(read_rst(_separate_directives(text))))
+    for element in list(root.iter(*NOT_CONTENT)):  # of included Markdown
+        element.drop_tree()
     for link in root.iter("a"):
         if (link.get("href") or "").startswith("#"):
             del link.attrib["href"]
