@@ -76,22 +76,27 @@ def visible_sources(sources: Iterable[SearchableSource], question: Question) -> 
     ]
 
 
-def filters_by_rules(question: Question, known: Sequence[SearchableSource], today: date) -> Filters:
+def filters_by_rules(question: Question, searchable: Sequence[SearchableSource], today: date) -> Filters:
     """Return the filters that the question's words set by exact rules; English only."""
-    sources = _named_sources(question.text, known)
+    sources = _named_sources(question.text, searchable)
     return replace(dates_by_rules(question.text, today, of_a_source=bool(sources)), sources=sources)
 
 
 def validate_filters(
-    sources: Sequence[str], after: str, before: str, question: Question, known: Sequence[SearchableSource], today: date
+    sources: Sequence[str],
+    after: str,
+    before: str,
+    question: Question,
+    searchable: Sequence[SearchableSource],
+    today: date,
 ) -> tuple[Filters, tuple[str, ...]]:
     """Return the valid filters of a language model, and notes on the others.
 
     A source must exist and be named by the user; a date must be valid, and the user must have mentioned a time.
     """
     said = " ".join([*(message.content for message in question.history if message.role == "user"), question.text])
-    by_id = {source.id: source for source in known}
-    kept = tuple(name for name in dict.fromkeys(sources) if name in by_id and _is_named(by_id[name], said, known))
+    by_id = {source.id: source for source in searchable}
+    kept = tuple(name for name in dict.fromkeys(sources) if name in by_id and _is_named(by_id[name], said, searchable))
     notes = []
     if dropped := [name for name in dict.fromkeys(sources) if name not in kept]:
         listed = ", ".join(name[:50] for name in dropped[:3])
@@ -100,7 +105,7 @@ def validate_filters(
     if (after.strip() or before.strip()) and (dates == Filters() or not mentions_time(said)):
         notes.append("The language model named dates that cannot be used or that the question does not name.")
         dates = Filters()
-    return replace(dates, sources=() if len(kept) == len(known) else kept), tuple(notes)
+    return replace(dates, sources=() if len(kept) == len(searchable) else kept), tuple(notes)
 
 
 def narrow_question(question: Question, filters: Filters) -> Question:
@@ -137,15 +142,15 @@ def _day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}"
 
 
-def _named_sources(text: str, known: Sequence[SearchableSource]) -> tuple[str, ...]:
+def _named_sources(text: str, searchable: Sequence[SearchableSource]) -> tuple[str, ...]:
     channels = {name.lower() for name in _CHANNEL.findall(text)}
     exact = [
         source.id
-        for source in known
+        for source in searchable
         if channels & {channel.lower() for channel in source.channels} or _is_quoted(source, text)
     ]
-    named = exact or _of_kind(text, known)
-    return tuple(named) if len(named) < len(known) else ()
+    named = exact or _of_kind(text, searchable)
+    return tuple(named) if len(named) < len(searchable) else ()
 
 
 def _is_quoted(source: SearchableSource, text: str) -> bool:
@@ -159,9 +164,9 @@ def _is_quoted(source: SearchableSource, text: str) -> bool:
     return bool(re.search(phrase, text, re.IGNORECASE))
 
 
-def _of_kind(text: str, known: Sequence[SearchableSource]) -> list[str]:
+def _of_kind(text: str, searchable: Sequence[SearchableSource]) -> list[str]:
     kinds = {kind for pattern, named in _PHRASES if pattern.search(text) for kind in named}
-    found = [source for source in known if source.kind in kinds]
+    found = [source for source in searchable if source.kind in kinds]
     if kinds & set(PAGES) and (of := _DOCS_OF.search(text)):
         wanted = set(content_words(of[1] or of[2]))
         named = [source for source in found if wanted & set(content_words(f"{source.id} {source.title}"))]
@@ -169,9 +174,9 @@ def _of_kind(text: str, known: Sequence[SearchableSource]) -> list[str]:
     return [source.id for source in found]
 
 
-def _is_named(source: SearchableSource, said: str, known: Sequence[SearchableSource]) -> bool:
+def _is_named(source: SearchableSource, said: str, searchable: Sequence[SearchableSource]) -> bool:
     """Return True if a text has a word that names this source, but not every other one too."""
-    common = set.intersection(*(_name_words(one) for one in known)) if len(known) > 1 else set[str]()
+    common = set.intersection(*(_name_words(one) for one in searchable)) if len(searchable) > 1 else set[str]()
     return bool((_name_words(source) - common) & set(content_words(said)))
 
 

@@ -42,8 +42,8 @@ _TAGS = ("assistant", "sources", "conversation", "turn", "message")
 
 
 @dataclass(frozen=True, slots=True)
-class _PlanContext:
-    """Context of the planning: the global context, the sources that the asker may name, and the date."""
+class _PlanInputs:
+    """Inputs of the planning beside the question. `sources` are those that the asker may name."""
 
     context: GlobalContext | None
     sources: Sequence[SearchableSource]
@@ -64,16 +64,16 @@ def make_plan(
     Of `sources`, those hidden from the asker are left out here. `on_usage` gets the usage of the call, even if its
     reply is unusable.
     """
-    known = _PlanContext(context, visible_sources(sources, question), today or datetime.now(UTC).date())
+    inputs = _PlanInputs(context, visible_sources(sources, question), today or datetime.now(UTC).date())
     if chat_model is None:
-        return _with_notes(_plan_by_rules(question, known), [])
+        return _with_notes(_plan_by_rules(question, inputs), [])
     try:
-        reply = chat_model.structured(_messages(question, known), PlanReply, on_usage=on_usage)
+        reply = chat_model.structured(_messages(question, inputs), PlanReply, on_usage=on_usage)
     except ModelError as error:
         note = f"The plan is the question itself, because the language model failed: {error}"
-        return _with_notes(_plan_by_rules(question, known), [note])
+        return _with_notes(_plan_by_rules(question, inputs), [note])
     notes: list[str] = []
-    return _with_notes(_plan_of(reply, question, known, notes), notes)
+    return _with_notes(_plan_of(reply, question, inputs, notes), notes)
 
 
 def _with_notes(plan: Plan, notes: list[str]) -> tuple[Plan, tuple[str, ...]]:
@@ -81,20 +81,20 @@ def _with_notes(plan: Plan, notes: list[str]) -> tuple[Plan, tuple[str, ...]]:
     return plan, (*notes, *([f"The question narrows the search: {searched}."] if searched else []))
 
 
-def _plan_by_rules(question: Question, known: _PlanContext) -> Plan:
+def _plan_by_rules(question: Question, inputs: _PlanInputs) -> Plan:
     """Return the plan without a language model."""
     if is_small_talk(question.text):
         return Plan(question.text, (question.text,), search=False)
     standalone = standalone_question(question)
-    if known.context and not question.sources and known.context.line_for(question.text):
+    if inputs.context and not question.sources and inputs.context.line_for(question.text):
         return Plan(standalone, (standalone,), search=False, from_context=True)
-    return Plan(standalone, (standalone,), filters=filters_by_rules(question, known.sources, known.today))
+    return Plan(standalone, (standalone,), filters=filters_by_rules(question, inputs.sources, inputs.today))
 
 
-def _plan_of(reply: PlanReply, question: Question, known: _PlanContext, notes: list[str]) -> Plan:
+def _plan_of(reply: PlanReply, question: Question, inputs: _PlanInputs, notes: list[str]) -> Plan:
     """Return the plan of a reply, checked; `notes` gets the parts that were rejected."""
     standalone = _standalone(reply, question, notes)
-    route = _route(reply, question, standalone, known, notes)
+    route = _route(reply, question, standalone, inputs, notes)
     conversation = " ".join([*(message.content for message in question.history), question.text])
     lines = usable_lines(reply.wordings, MAX_WORDING_CHARACTERS, like=conversation)
     wordings = list(distinct(lines))[:WORDINGS]
@@ -105,7 +105,7 @@ def _plan_of(reply: PlanReply, question: Question, known: _PlanContext, notes: l
         wordings = list(distinct([standalone, *wordings]))
     if route != "search":
         return Plan(standalone, tuple(wordings), search=False, from_context=route == "context")
-    return Plan(standalone, tuple(wordings), filters=_filters(reply, question, known, notes))
+    return Plan(standalone, tuple(wordings), filters=_filters(reply, question, inputs, notes))
 
 
 def _standalone(reply: PlanReply, question: Question, notes: list[str]) -> str:
@@ -125,13 +125,13 @@ def _standalone(reply: PlanReply, question: Question, notes: list[str]) -> str:
     return standalone_question(question)
 
 
-def _route(reply: PlanReply, question: Question, standalone: str, known: _PlanContext, notes: list[str]) -> str:
+def _route(reply: PlanReply, question: Question, standalone: str, inputs: _PlanInputs, notes: list[str]) -> str:
     if reply.route == "small_talk" and _is_request(question.text):
         notes.append("The language model took the message for small talk; it is a question, so it was searched for.")
         return "search"
     if reply.route == "context" and question.sources:
         return "search"
-    if reply.route == "context" and not (known.context and known.context.may_answer(standalone)):
+    if reply.route == "context" and not (inputs.context and inputs.context.may_answer(standalone)):
         notes.append(
             "The language model chose the global context, which is too far from the question; it was searched for."
         )
@@ -139,13 +139,13 @@ def _route(reply: PlanReply, question: Question, standalone: str, known: _PlanCo
     return reply.route
 
 
-def _filters(reply: PlanReply, question: Question, known: _PlanContext, notes: list[str]) -> Filters:
+def _filters(reply: PlanReply, question: Question, inputs: _PlanInputs, notes: list[str]) -> Filters:
     """Return the model's valid filters, else those that the question's words set by rules."""
     filters, more = validate_filters(
-        reply.sources, reply.updated_after, reply.updated_before, question, known.sources, known.today
+        reply.sources, reply.updated_after, reply.updated_before, question, inputs.sources, inputs.today
     )
     notes.extend(more)
-    return filters if filters != Filters() else filters_by_rules(question, known.sources, known.today)
+    return filters if filters != Filters() else filters_by_rules(question, inputs.sources, inputs.today)
 
 
 def _is_request(text: str) -> bool:
@@ -163,13 +163,13 @@ def _is_close(wording: str, question: str) -> bool:
     return 2 * len(wanted & set(content_words(wording))) >= len(wanted)
 
 
-def _messages(question: Question, known: _PlanContext) -> list[Message]:
+def _messages(question: Question, inputs: _PlanInputs) -> list[Message]:
     """Return the request; outside text is in tags, and nothing in it can look like a tag."""
     parts = []
-    if known.context:
-        parts.append(_tagged("assistant", f"{known.context.name}\n{known.context.text}"))
-    if len(known.sources) > 1:
-        listed = (f"{source.id}: {source.title} ({source.kind})" for source in known.sources[:LISTED_SOURCES])
+    if inputs.context:
+        parts.append(_tagged("assistant", f"{inputs.context.name}\n{inputs.context.text}"))
+    if len(inputs.sources) > 1:
+        listed = (f"{source.id}: {source.title} ({source.kind})" for source in inputs.sources[:LISTED_SOURCES])
         parts.append(_tagged("sources", "\n".join(listed)))
     turns = [
         f'<turn role="{message.role}">{_escaped(message.content[:HISTORY_CHARACTERS])}</turn>'
@@ -178,7 +178,7 @@ def _messages(question: Question, known: _PlanContext) -> list[Message]:
     ]
     if turns:
         parts.append("<conversation>\n" + "\n".join(turns) + "\n</conversation>")
-    parts.append(f"Today is {known.today:%Y-%m-%d}.")
+    parts.append(f"Today is {inputs.today:%Y-%m-%d}.")
     parts.append(f"<message>{_escaped(question.text)}</message>")
     return [Message("system", load_prompt("plan")), Message("user", "\n\n".join(parts))]
 

@@ -80,7 +80,7 @@ class SupportChecker:
         self._sources = sources
         self._question_numbers = _numbers(question)
         self._embedder = embedder
-        self._known: dict[int, _PassageFeatures] = {}
+        self._cache: dict[int, _PassageFeatures] = {}
 
     def supports(self, sentence: str, numbers: Sequence[int]) -> bool:
         """Return True if the passages with these numbers, taken together, support the sentence.
@@ -104,26 +104,26 @@ class SupportChecker:
         return share + COSINE_WEIGHT * self._cosine(sentence, cited) >= MIN_SUPPORT
 
     def _features(self, number: int) -> _PassageFeatures:
-        if number not in self._known:
+        if number not in self._cache:
             text = self._sources[number - 1].hit.chunk.passage
-            known = _PassageFeatures(
+            found = _PassageFeatures(
                 not contains_injection(text), frozenset(_terms(text)), frozenset(_numbers(text)), _language(text)
             )
-            self._known[number] = known
-        return self._known[number]
+            self._cache[number] = found
+        return self._cache[number]
 
     def _cosine(self, sentence: str, cited: Sequence[int]) -> float:
         """Return the highest cosine to the cited passages' vectors, or 1 without vectors to compare."""
         vectors = [part.vector for number in cited for part in self._sources[number - 1].parts]
-        known: list[Vector] = [vector for vector in vectors if vector is not None]
-        if self._embedder is None or not known:
+        found: list[Vector] = [vector for vector in vectors if vector is not None]
+        if self._embedder is None or not found:
             return 1.0
         try:
             embedded = self._embedder.embed_query(sentence)
         except LoreError:
             self._embedder = None  # don't wait for it again during this answer
             return 1.0
-        return max(float(vector @ embedded) for vector in known)
+        return max(float(vector @ embedded) for vector in found)
 
 
 def _terms(text: str) -> set[str]:
