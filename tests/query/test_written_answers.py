@@ -80,12 +80,19 @@ class TestWithChatModel:
 
     @pytest.mark.parametrize(
         "reply",
-        ["I looked everywhere. NOT_FOUND", "You answer it. Not_found", "not_found.", "Sorry.\n\n**NOT_FOUND**.\n"],
+        [
+            "I looked everywhere. NOT_FOUND",
+            "I looked everywhere, so NOT_FOUND",
+            "You answer it. Not_found",
+            "not_found.",
+            "Sorry.\n\n**NOT_FOUND**.\n",
+        ],
     )
     def test_a_verdict_after_other_words_counts_too(self, reply: str) -> None:
         answer = Setup([PLAN], [reply]).ask()
         assert not answer.found
         assert f"{NOTHING_FOUND} Searched: " in answer.text
+        assert "not_found" not in answer.text.lower()
         assert answer.nearest
 
     @pytest.mark.parametrize(

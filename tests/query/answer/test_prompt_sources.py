@@ -91,6 +91,10 @@ class TestShorten:
         code = "```sh\n" + "lore sync --all\n" * 100 + "```"
         assert shorten(code, 50).endswith("lore sync --all\n…\n```")
 
+    def test_a_code_block_that_is_closed_is_not_closed_again(self) -> None:
+        code = "```sh\nlore sync\n```"
+        assert shorten(f"{code}\n\n{'word ' * 100}", 10) == f"{code} …"
+
     def test_a_text_without_any_break_is_cut(self) -> None:
         assert 150 < len(shorten("x" * 10_000, 50)) < 200
         assert 50 < len(shorten("好" * 10_000, 50)) < 90

@@ -35,6 +35,7 @@ _HTML_NAME = re.compile(r"</?([a-z][a-z0-9]*)", re.IGNORECASE)
 _ATTRIBUTE_LINK = re.compile(
     r"(?:href|src|action|srcset|data|poster|formaction)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE
 )
+_ENCODED = {ord(character): f"%{ord(character):02X}" for character in "()<> "}
 _DEFINITION = re.compile(
     rf"(?P<containers>{CONTAINERS})\[(?P<label>[^\[\]]+)\]:\s*<?(?P<destination>[^\s<>]+)>?\s*(?:[\"'(].*)?$"
 )
@@ -135,18 +136,15 @@ class _LineWriter:
         elif re.search(r"\w$", self._prose) and not looks_like_link(target):
             self._prose += f"[{text}]\\({target})"  # code such as `list[T](x)`
         elif self._may_link(target) and text.strip() and not inner.cited:
-            target = re.sub(r"&(?=#?\w+;)", "&amp;", target)
-            target = target.replace("(", "%28").replace(")", "%29").replace(" ", "%20")
-            self._finish_prose(f"[{text}]({target})")
+            self._finish_prose(f"[{text}]({target.translate(_ENCODED)})")
         else:
             self._prose += text
 
     def _may_link(self, destination: str) -> bool:
-        """Return True for an allowed link; record any other, unless it is a quoted page's own relative link."""
+        """Return True for an allowed link; record any other."""
         if self._rules.allowed.links.may_link(destination):
             return True
-        is_relative = not re.match(r"[a-z][a-z0-9+.-]*:|//", destination, re.IGNORECASE)
-        if destination and not (self._rules.quoting and is_relative):
+        if destination:
             self._rules.findings.dropped_links.append(destination)
         return False
 
