@@ -179,6 +179,37 @@ def test_losing_more_than_the_floor_stops_and_removes_nothing(house: House) -> N
     assert house.sync(source(documents[0])).run(force_removals=True).removed == 3
 
 
+@pytest.mark.parametrize("in_steps", [False, True])
+def test_a_refused_sync_writes_nothing_that_it_read(house: House, in_steps: bool) -> None:
+    documents = pages(4)
+    house.sync(source(*documents, cursor="one")).run()
+    before = house.texts()
+    sync = house.sync(source(replace(documents[0], text="We will be back soon."), make_document("new", "New.")))
+    with pytest.raises(RemovalFloorError, match="Nothing was changed"):
+        if in_steps:
+            extraction = sync.extract("run")
+            assert sync.shards(extraction) == []
+            sync.reconcile(extraction, [])
+        else:
+            sync.run()
+    assert house.texts() == before
+    assert sync.run(force_removals=True).removed == 3
+    assert house.texts()["fake:p0"] != before["fake:p0"]
+
+
+SECRET = "AKIA" + "4QWERTZ7UIOPASD2"  # in two parts, so that no file holds one in full
+
+
+def test_warnings_of_a_source_are_in_the_report_and_hold_nothing_back(house: House) -> None:
+    warned = FakeSource([Batch(tuple(pages(2)), "one", warnings=(f"Left out /a. {SECRET}",))])
+    report = house.sync(warned).run()
+    assert (report.status, report.new, report.failures) == ("warning", 2, ())
+    assert "Left out /a." in report.reason and SECRET not in report.reason
+    state = house.store.state("fake")
+    assert state and (state.status, state.cursor) == ("warning", "one")
+    assert house.sync(source(*pages(2), cursor="two")).run().status == "ok"
+
+
 def test_a_source_that_lists_nothing_does_not_empty_the_index(house: House) -> None:
     house.sync(source(*pages(2))).run()
     with pytest.raises(RemovalFloorError):
