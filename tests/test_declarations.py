@@ -134,7 +134,7 @@ def test_schedules_that_are_none(write, schedule):
             "line 4: `duplicates.variants.0` is not a regular expression: ",
         ),
         ("kind: files\npath: .\nduplicates: {similarity: null}\n", "line 3: `duplicates` compares nothing"),
-        ("kind: files\npath: .\nxyzzy: 1\n", "line 3: unknown key `xyzzy`. Known keys: audiences, "),
+        ("kind: files\npath: .\nxyzzy: 1\n", "line 3: unknown key `xyzzy`. Known keys: anchors, audiences, "),
         ("path: .\nkind: fiels\n", "line 2: unknown kind 'fiels'. Did you mean 'files'?"),
         ("kind: [files]\n", "line 1: unknown kind ['files']."),
         ("path: .\n", "line 1: the key `kind` is missing. Known kinds: files, "),

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from lore.convert import format_of, resolve_includes
+from lore.convert.markdown.slugs import ANCHOR_STYLE
 from lore.declarations import FilesDeclaration
 from lore.errors import SourceError
 from lore.sources.globs import PathFilter
@@ -22,6 +23,8 @@ __all__ = ["FilesSource"]
 BATCH_FILES = 64
 PAGES = frozenset({".md", ".markdown", ".mdx", ".rst", ".html", ".htm", ".xhtml", ".ipynb"})
 """Suffixes that addresses of published pages don't have."""
+DERIVED_ANCHORS = frozenset({"markdown", "mdx", "rst", "notebook"})
+"""Formats whose headings get their anchors from the program that shows the pages."""
 INDEX_PAGES = frozenset({"index", "readme"})
 
 
@@ -132,10 +135,14 @@ class FilesSource:
             text=text,
             format=format_name,
             updated_at=updated_at,
-            metadata={"path": _encode(path)},
+            metadata={"path": _encode(path)} | self._anchor_style(format_name),
             audiences=self._declaration.audiences,
             data=None if text else data,
         )
+
+    def _anchor_style(self, format_name: str) -> dict[str, str]:
+        declared = self._declaration.anchors
+        return {ANCHOR_STYLE: declared} if declared != "none" and format_name in DERIVED_ANCHORS else {}
 
     def _with_includes(self, path: PurePosixPath, data: bytes) -> str:
         """Return RST with the files that it includes; "" if it isn't UTF-8, as conversion detects the charset."""

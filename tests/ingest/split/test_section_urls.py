@@ -33,6 +33,46 @@ def test_headings_of_one_name_have_their_own_anchors() -> None:
     assert urls(text, [["Example", "a"], ["Dropped", "x"], ["Example", "b"]]) == ["#a", "", "#b"]
 
 
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [
+        ("github", ["", "#set-up-lores-api-v2", "#set-up-lores-api-v2-own", "#logo", "#%C3%BCber-uns", "#run"]),
+        ("docusaurus", ["", "#set-up-lores-api-v2", "#own", "#logo", "#%C3%BCber-uns", "#run"]),
+        ("mkdocs", ["", "#set-up-lores-api-v2", "#own", "#logo", "#uber-uns", "#run"]),
+        ("sphinx", ["", "#set-up-lore-s-api-v2", "#id1", "#logo", "#uber-uns", "#run"]),
+        ("jupyter", ["", "#Set-up-Lore's-API-(v2)", "#Logo", "#%C3%9Cber-uns", "#Run"]),
+        ("none", [""]),
+        ("unheard of", [""]),
+        (["github"], [""]),
+    ],
+)
+def test_anchors_are_derived_from_headings_by_what_shows_them(style: object, expected: list[str]) -> None:
+    headings = (
+        "## Set up **Lore's** `API` (v2)",
+        "## Set up Lore's API (v2) {#own}",
+        "## Logo ![a picture](logo.png)",
+        "### Über uns",
+        "Run\n---",
+    )
+    text = f"# Guide\n\n{BODY}" + "".join(f"{heading}\n\n{BODY}" for heading in headings)
+    document = make_document(text=text, url=URL, title="Guide", metadata={"anchor_style": style})
+    found = (chunk.url.removeprefix(URL) for chunk in MarkdownSplitter(100).split(document))
+    assert list(dict.fromkeys(found)) == expected
+
+
+def test_a_second_heading_of_the_first_level_is_a_section() -> None:
+    text = f"# Guide\n\n{BODY}# Setup\n\n{BODY}## Setup\n\n{BODY}"
+    document = make_document(text=text, url=URL, title="Guide", metadata={"anchor_style": "github"})
+    found = [chunk.url.removeprefix(URL) for chunk in MarkdownSplitter(100).split(document)]
+    assert found == ["", "#setup", "#setup-1"]
+
+
+def test_anchors_of_the_page_itself_are_not_derived() -> None:
+    metadata = {ANCHORS: [["Set up", "s1"]], "anchor_style": "github"}
+    document = make_document(text=f"## Set up\n\n{BODY}", url=URL, title="Guide", metadata=metadata)
+    assert [chunk.url for chunk in MarkdownSplitter(100).split(document)] == [f"{URL}#s1"]
+
+
 def test_markup_in_a_heading_makes_no_difference() -> None:
     text = "## The `run_id` of *a* [run](https://x.example)\n\nWords."
     assert urls(text, [["The run_id of a run", "run-id"]]) == ["#run-id"]

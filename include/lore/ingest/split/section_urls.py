@@ -10,10 +10,13 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from lore.convert import ANCHORS
+from lore.convert.markdown.headings import plain_text
+from lore.convert.markdown.slugs import ANCHOR_STYLE, heading_slugs, without_images
 from lore.types import Document
 
 __all__ = ["Heading", "SectionUrls"]
 
+ATX = re.compile(r" {0,3}#{1,6}")
 SAFE = "!$&'()*+,;=:@/?-._~"
 """What a fragment may hold as it is (RFC 3986)."""
 
@@ -37,15 +40,26 @@ class SectionUrls:
         self._url = document.url
         self._starts: list[int] = []
         self._anchors: list[str] = []
-        pairs = document.metadata.get(ANCHORS)
-        if self._url and "#" not in self._url and isinstance(pairs, Sequence):
+        pairs, style = document.metadata.get(ANCHORS), document.metadata.get(ANCHOR_STYLE)
+        if not self._url or "#" in self._url or style == "none":
+            return
+        if isinstance(pairs, Sequence):
             self._match([pair for pair in pairs if _is_pair(pair)], headings)
+        elif style:
+            self._derive(document.text, list(headings), style)
 
     def at(self, place: int) -> str:
         """The address of the section that the place is in."""
         number = bisect_right(self._starts, place) - 1
         anchor = self._anchors[number] if number >= 0 else ""
         return f"{self._url}#{quote(unquote(anchor), safe=SAFE, errors='replace')}" if anchor else self._url
+
+    def _derive(self, text: str, headings: Sequence[Heading], style: object) -> None:
+        """Derive the anchors from the headings, as the program does that shows the page."""
+        sources = ((line := _line(text, heading.start), _own_words(line, heading)) for heading in headings)
+        for number, (heading, anchor) in enumerate(zip(headings, heading_slugs(sources, style), strict=True)):
+            self._starts.append(heading.start)
+            self._anchors.append(anchor if number or heading.level > 1 else "")
 
     def _match(self, pairs: Sequence[Sequence[str]], headings: Iterable[Heading]) -> None:
         places: defaultdict[str, list[int]] = defaultdict(list)
@@ -68,6 +82,16 @@ class SectionUrls:
 
 def _is_pair(pair: object) -> bool:
     return isinstance(pair, Sequence) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
+
+
+def _line(text: str, start: int) -> str:
+    return text[start : text.find("\n", start) % (len(text) + 1)]
+
+
+def _own_words(line: str, heading: Heading) -> str:
+    """Return a heading's words without those of its images."""
+    mark = ATX.match(line)
+    return plain_text(without_images(line[mark.end() :].rstrip(" \t#"))) if mark and "![" in line else heading.words
 
 
 def _letters(words: str) -> str:

@@ -90,7 +90,7 @@ def test_documents_are_taken_and_the_rest_is_not(github):
     }
     page = found["docs/guide.md"]
     assert page.url == f"{github.base_url}/octo/demo/blob/{github.commit}/docs/guide.md"
-    assert page.metadata == {"repository": "octo/demo", "path": "docs/guide.md"}
+    assert page.metadata == {"repository": "octo/demo", "path": "docs/guide.md", "anchor_style": "github"}
     assert page.updated_at is None
 
 

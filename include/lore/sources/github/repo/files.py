@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from lore.convert import FORMATS, format_of, resolve_includes
 from lore.convert.formats import CODE_PREFIX
+from lore.convert.markdown.slugs import ANCHOR_STYLE
 from lore.declarations import GitHubRepoDeclaration
 from lore.errors import SourceError
 from lore.sources.github.repo.archive import RepositoryArchive
@@ -28,6 +29,8 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 LONGEST_POINTER = 1_024
 LONGEST_LINE, MEAN_LINE = 5_000, 200
 """Characters of the longest line, and mean line length, beyond which code counts as minified."""
+RENDERED = frozenset({"markdown", "mdx", "rst"})
+"""Formats whose headings have anchors on GitHub."""
 SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
 NAMED = 10
 MAX_SEEN = 100_000
@@ -191,7 +194,7 @@ class RepositoryFiles:
             title=title,
             text=text,
             format=file.format,
-            metadata=self._metadata(file.path),
+            metadata=self._metadata(file.path) | _anchor_style(file.format),
             audiences=self._declaration.audiences,
             data=data if data is not None or text else b"",
         )
@@ -214,6 +217,12 @@ class RepositoryFiles:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
             named = ", ".join(encode_path(path) for path in paths[:NAMED])
             logger.warning("%s left out %d %s: %s%s.", self._declaration.id, len(paths), what, named, more)
+
+
+def _anchor_style(format_name: str) -> dict[str, str]:
+    """Return the style of anchors on GitHub's page of a file, which shows the source of HTML and PDF."""
+    style = "github" if format_name in RENDERED else "none" if format_name in ("html", "pdf") else ""
+    return {ANCHOR_STYLE: style} if style else {}
 
 
 def _is_minified(text: str) -> bool:
