@@ -31,7 +31,7 @@ class EmbedderContract:
     """Shapes, unit length, order, repeatability, and texts that must not break it."""
 
     exact = 1e-6
-    """Tolerance between the vectors of a text in two calls."""
+    """How far a text's vector may be from itself in another call."""
 
     @pytest.fixture
     def embedder(self) -> Embedder:

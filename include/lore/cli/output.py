@@ -7,6 +7,7 @@ sequences, other control characters) and whatever disguises text (bidirectional 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -61,7 +62,7 @@ def one_line(text: str) -> str:
 
 def is_terminal() -> bool:
     """Return True if stdout is a terminal that can show styles."""
-    return _console(stderr=False).is_terminal
+    return ("FORCE_COLOR" in os.environ or sys.stdout.isatty()) and _console(stderr=False).is_terminal
 
 
 def print_text(text: str, end: str = "\n") -> None:

@@ -13,13 +13,10 @@ from lore.errors import LoreError
 
 if TYPE_CHECKING:
     from lore.declarations import Declaration, Declarations
-    from lore.protocols import Store
-    from lore.settings import Settings
-    from lore.types import SourceState
+    from lore.types import IndexSummary, SourceState
 
 __all__ = ["register"]
 
-LOST_TEXT_SHOWN = 3
 HEADINGS = ("source", "kind", "title", "schedule", "documents", "last sync", "state")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -38,14 +35,15 @@ def list_sources(context: typer.Context, json: Json = False) -> None:
         return
     from lore.declarations import load_declarations
     from lore.settings import load_settings
+    from lore.wiring.stores import summarize_index
 
     settings = load_settings()
     declarations = load_declarations(settings.project.sources_dir)
     problem: LoreError | None = None
     rows: list[dict[str, Any]] = []
     try:
-        store = _index(settings)
-        rows = _source_rows(declarations, store)
+        summary = summarize_index(settings, [declaration.id for declaration in declarations.valid])
+        rows = _source_rows(declarations, summary)
     except LoreError as error:  # the declarations can be shown all the same
         problem = error
         unknown = {"state": "unknown", "documents": None, "chunks": None}
@@ -92,22 +90,14 @@ def remove(
         print_json({"id": source_id, "removed": removed})
 
 
-def _index(settings: Settings) -> Store | None:
-    """Open the index if there is one; its embedder is named but not loaded."""
-    from lore.wiring.models import make_embedder
-    from lore.wiring.stores import index_exists, open_store
-
-    return open_store(settings, make_embedder(settings)) if index_exists(settings) else None
-
-
-def _source_rows(declarations: Declarations, store: Store | None) -> list[dict[str, Any]]:
-    states = dict(store.states()) if store else {}
+def _source_rows(declarations: Declarations, summary: IndexSummary | None) -> list[dict[str, Any]]:
+    states = summary.states if summary else {}
     declared: dict[str, Declaration | None] = {declaration.id: declaration for declaration in declarations.valid}
     declared |= {source_id: None for source_id in sorted(states) if source_id not in declared}
     rows: list[dict[str, Any]] = []
     for source_id, declaration in declared.items():
         state = states.get(source_id)
-        counts = store.count(source_id) if store else None
+        counts = summary.counts.get(source_id) if summary else None
         rows.append(
             {
                 "id": source_id,
@@ -121,7 +111,6 @@ def _source_rows(declarations: Declarations, store: Store | None) -> list[dict[s
                 "reason": state.report.get("reason", "") if state else "",
                 "declared": declaration is not None,
                 "duplicates": _duplicates(state),
-                "lost_text": dict(state.report.get("lost_text") or {}) if state else {},
                 "failures": [
                     {"document_id": failure.document_id, "reason": failure.reason}
                     for failure in (state.failures if state else ())
@@ -142,16 +131,8 @@ def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         if row["reason"]:
             message(f"{row['id']}: {row['reason']}")
-        if row["lost_text"]:
-            message(f"{row['id']}: {_lost_text(row['lost_text'])}")
         if not row["declared"]:
             message(f"{row['id']} is no longer declared. To remove it, run: lore sources remove {row['id']}")
-
-
-def _lost_text(lost: Mapping[str, int]) -> str:
-    shown = ", ".join(f"{name} ({percent} %)" for name, percent in list(lost.items())[:LOST_TEXT_SHOWN])
-    more = f", and {len(lost) - LOST_TEXT_SHOWN:,} more" if len(lost) > LOST_TEXT_SHOWN else ""
-    return f"Conversion left out much of the text of {len(lost):,} documents: {shown}{more}."
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

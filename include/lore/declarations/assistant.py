@@ -21,7 +21,7 @@ ShortText: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, m
 class Assistant(BaseModel):
     """The global context of every question, and what a surface shows before the first."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: ShortText = Field(description="What the assistant is called")
     context: Annotated[

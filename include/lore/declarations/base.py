@@ -16,7 +16,7 @@ __all__ = ["BaseDeclaration"]
 class BaseDeclaration(BaseModel):
     """What every kind of source may say about itself."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100, description="Default: the file's name")
     title: str = Field("", description="What people see; default: the id")

@@ -32,7 +32,7 @@ Variant: TypeAlias = Annotated[str, Field(min_length=1, max_length=500), AfterVa
 class Duplicates(BaseModel):
     """Which pages count as one, and which of them is shown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     prefer: tuple[Name, ...] = Field(
         (),

@@ -173,9 +173,13 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 def insert_for(engine: Engine) -> Any:
     """The database's own `insert`, which knows what to do where the row is there already."""
-    from sqlalchemy.dialects import postgresql, sqlite
+    if engine.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 
-    return postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
+        return postgresql_insert
+    from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+    return sqlite_insert
 
 
 @contextmanager

@@ -182,6 +182,14 @@ class SourceState:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexSummary:
+    """States and counts of the sources in an index, by source id."""
+
+    states: Mapping[str, SourceState]
+    counts: Mapping[str, Counts]
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """The splitter, embedder and strategy that turn stored documents into chunks and vectors.
 

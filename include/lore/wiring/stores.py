@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError, LoreError
 from lore.settings import SETTINGS
-from lore.types import Recipe
+from lore.types import IndexSummary, Recipe
 from lore.wiring.models import make_embedder
 from lore.wiring.secrets import secret
 from lore.wiring.strategies import make_splitters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from lore.ingest.versions import VersionBuilder
     from lore.protocols import Embedder, Splitter, Store, Versions
@@ -36,6 +36,7 @@ __all__ = [
     "open_weaviate",
     "require_index",
     "settings_of",
+    "summarize_index",
     "weaviate_server",
     "weaviate_versions",
 ]
@@ -97,6 +98,26 @@ def require_index(settings: Settings) -> None:
             f"There is no index at {Path(settings.index.index_uri).absolute()} yet.",
             remedy="Run: lore sync --all, or go to the project's folder, or set LORE_INDEX_URI.",
         )
+
+
+def summarize_index(settings: Settings, source_ids: Collection[str]) -> IndexSummary | None:
+    """Return states and counts of these sources and of all that were ever synced; None without an index.
+
+    Opens the index only if the summary beside it is outdated. Raises IndexMismatchError and StoreError.
+    """
+    if not index_exists(settings):
+        return None
+    if settings.index.store == "lancedb":
+        from lore.stores.lancedb.schema import SCHEMA_NUMBER
+        from lore.stores.lancedb.summary import read_summary
+
+        names = ("embedder", "embedding_dimensions")
+        choices = {name: settings.value(name) for name in names}
+        if summary := read_summary(Path(settings.index.index_uri), choices, SCHEMA_NUMBER):
+            return summary
+    store = open_store(settings, make_embedder(settings))
+    states = store.states()
+    return IndexSummary(states, {source_id: store.count(source_id) for source_id in {*states, *source_ids}})
 
 
 def open_versions(settings: Settings) -> Versions:

@@ -20,6 +20,7 @@ from lore.stores.lancedb.index import optimize, optimize_chunks
 from lore.stores.lancedb.passages import LancePassages
 from lore.stores.lancedb.readers import run
 from lore.stores.lancedb.search import search, visible
+from lore.stores.lancedb.summary import save_summary
 from lore.stores.lancedb.tables import NOT_BLANK, delete_blank_rows, remove_chunks, replace_chunks, select, upsert
 from lore.stores.manifest import IndexManifest
 from lore.stores.validation import check_entries, check_query
@@ -316,12 +317,19 @@ class LanceStore:
         rows = schema.state_rows([state])
         with self._folder.locked("write to"):
             upsert(self._writable().state, "key", rows)
+            self._save_summary()
 
     def remove_state(self, source_id: str) -> None:
         """See `Store.remove_state`."""
         if self._tables() is not None:
             with self._folder.locked("write to"):
                 self._writable().state.delete(schema.sql_in("key", [schema.state_key(source_id)]))
+                self._save_summary()
+
+    def _save_summary(self) -> None:
+        tables, manifest = self._tables(), self._folder.manifest()
+        if tables is not None and manifest is not None:
+            save_summary(self._folder.path, self._version(manifest), tables, self.states())
 
     def optimize(self) -> None:
         """See `Store.optimize`. Searches also find rows that are not indexed yet."""
