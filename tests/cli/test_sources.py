@@ -80,3 +80,16 @@ def test_outside_the_project_messages_name_whole_paths_and_nothing_is_made(tmp_p
         assert (process.returncode, out) == (2, ""), arguments
         assert path in err, arguments
         assert list(outside.iterdir()) == [], arguments
+
+
+def test_documents_that_lose_much_of_their_text_are_named(lore: Lore, knowledge: Path) -> None:
+    lore("sync", "--all")
+    assert "left out much" not in lore("sources").stderr
+    hidden = f'<div style="display:none">{"Words that nobody sees. " * 60}</div>'
+    page = f"<html><body><main><h1>Lamps</h1><p>A lamp burns for a year.</p>{hidden}</main></body></html>"
+    (knowledge / "pages" / "lamps.html").write_text(page, encoding="utf-8")
+    lore("sync", "--all")
+    told = lore("sources").stderr
+    assert "handbook: Conversion left out much of the text of 1 documents: handbook:lamps.html (9" in told
+    [row] = json.loads(lore("sources", "--json").stdout)["sources"]
+    assert list(row["lost_text"]) == ["handbook:lamps.html"]

@@ -31,7 +31,7 @@ class EmbedderContract:
     """Shapes, unit length, order, repeatability, and texts that must not break it."""
 
     exact = 1e-6
-    """How far a text's vector may be from itself in another call."""
+    """Tolerance between the vectors of a text in two calls."""
 
     @pytest.fixture
     def embedder(self) -> Embedder:

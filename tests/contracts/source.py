@@ -32,7 +32,7 @@ class SourceContract:
     """One suite for all sources; one with at least two batches tests most."""
 
     listable = True
-    """Whether the source says what exists; one that cannot sets False."""
+    """True if the source can list what exists."""
 
     @pytest.fixture
     def source(self) -> Source:

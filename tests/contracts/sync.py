@@ -43,7 +43,7 @@ class World:
     delete: Callable[[], object]
     fetched: Callable[[], int] = lambda: 0
     rereads: bool = False
-    """Whether each read gives everything, so that what is unchanged is found out by comparing."""
+    """True if each read returns everything, so that unchanged documents are found by comparison."""
     changed: int = 1
     embedded: int = 6
     resumes: bool = True

@@ -127,13 +127,13 @@ def test_notes_of_several_threads_are_all_kept(claims: LeaseStore) -> None:
 
 
 def test_only_what_is_unknown_is_taken_first(claims: LeaseStore, clock: Clock) -> None:
-    assert claims.first("event", "a", 60, {"channel": "C1"})
-    assert not claims.first("event", "a", 60)
+    assert claims.add("event", "a", 60, {"channel": "C1"})
+    assert not claims.add("event", "a", 60)
     clock.forward(61)
-    assert not claims.first("event", "b", 60)  # that is for whoever takes it over
+    assert not claims.add("event", "b", 60)  # that is for whoever takes it over
     assert claims.take("event", "b", 60) is not None
     claims.finish("event", "b")
-    assert not claims.first("event", "c", 60)
+    assert not claims.add("event", "c", 60)
 
 
 def test_many_leases_are_extended_at_once(claims: LeaseStore, clock: Clock) -> None:

@@ -24,17 +24,17 @@ def feedback(records: Records) -> list[tuple[str, bool, str]]:
 
 
 def test_a_changed_mind_is_one_opinion(opinions: Opinions, records: Records) -> None:
-    assert opinions.hear("aaaa", "U1", Vote("button", True, 1.0)) == Opinion(True, "", news=True)
-    assert opinions.hear("aaaa", "U1", Vote("button", False, 2.0)) == Opinion(False, "", news=True)
-    assert opinions.hear("aaaa", "U2", Vote("+1", True, 3.0)) == Opinion(True, "", news=True)
+    assert opinions.vote("aaaa", "U1", Vote("button", True, 1.0)) == Opinion(True, "", is_new=True)
+    assert opinions.vote("aaaa", "U1", Vote("button", False, 2.0)) == Opinion(False, "", is_new=True)
+    assert opinions.vote("aaaa", "U2", Vote("+1", True, 3.0)) == Opinion(True, "", is_new=True)
     assert sorted(feedback(records)) == [("U1", False, ""), ("U2", True, "")]
 
 
 def test_an_answer_that_is_not_written_yet_is_told(opinions: Opinions, records: Records) -> None:
-    assert opinions.hear("bbbb", "U1", Vote("button", True, 1.0)) is None
-    assert opinions.hear("aaa", "U1", Vote("button", True, 1.0)) is None  # no beginnings of ids
+    assert opinions.vote("bbbb", "U1", Vote("button", True, 1.0)) is None
+    assert opinions.vote("aaa", "U1", Vote("button", True, 1.0)) is None  # no beginnings of ids
     records.add(full_answer("bbbb"))
-    assert opinions.hear("bbbb", "U1", Vote("button", True, 1.0))
+    assert opinions.vote("bbbb", "U1", Vote("button", True, 1.0))
 
 
 def test_the_order_in_which_words_come_changes_nothing(records: Records) -> None:
@@ -48,69 +48,69 @@ def test_the_order_in_which_words_come_changes_nothing(records: Records) -> None
         name = f"answer-{number:02}"
         records.add(full_answer(name))
         for word in (*order, *order):
-            records.opinions().hear(name, "U1", word)
+            records.opinions().vote(name, "U1", word)
         [opinion] = records.get(name).feedback
         assert (opinion.helpful, opinion.reason) == (False, "It is old.")
 
 
-def test_what_is_taken_back_is_only_what_that_voice_said(opinions: Opinions, records: Records) -> None:
-    opinions.hear("aaaa", "U1", Vote("-1", False, 1.0))
-    opinions.hear("aaaa", "U1", Vote("button", True, 2.0))
-    assert opinions.hear("aaaa", "U1", Vote("-1", None, 3.0)) == Opinion(True, "", news=False)
-    opinions.hear("aaaa", "U1", Vote("-1::skin-tone-2", False, 4.0))
-    assert opinions.hear("aaaa", "U1", Vote("-1::skin-tone-2", None, 5.0)) == Opinion(True, "", news=True)
-    assert opinions.hear("aaaa", "U2", Vote("+1", True, 1.0)) == Opinion(True, "", news=True)
-    assert opinions.hear("aaaa", "U2", Vote("+1", None, 2.0)) == Opinion(None, "", news=True)
-    assert opinions.hear("aaaa", "U2", Vote("+1", True, 1.0)) == Opinion(None, "", news=False)  # came once more
+def test_what_is_taken_back_is_only_what_that_source_said(opinions: Opinions, records: Records) -> None:
+    opinions.vote("aaaa", "U1", Vote("-1", False, 1.0))
+    opinions.vote("aaaa", "U1", Vote("button", True, 2.0))
+    assert opinions.vote("aaaa", "U1", Vote("-1", None, 3.0)) == Opinion(True, "", is_new=False)
+    opinions.vote("aaaa", "U1", Vote("-1::skin-tone-2", False, 4.0))
+    assert opinions.vote("aaaa", "U1", Vote("-1::skin-tone-2", None, 5.0)) == Opinion(True, "", is_new=True)
+    assert opinions.vote("aaaa", "U2", Vote("+1", True, 1.0)) == Opinion(True, "", is_new=True)
+    assert opinions.vote("aaaa", "U2", Vote("+1", None, 2.0)) == Opinion(None, "", is_new=True)
+    assert opinions.vote("aaaa", "U2", Vote("+1", True, 1.0)) == Opinion(None, "", is_new=False)  # came once more
     assert feedback(records) == [("U1", True, "")]
 
 
 def test_a_reason_stays_until_the_mind_changes(opinions: Opinions, records: Records) -> None:
-    opinions.hear("aaaa", "U1", Vote("button", False, 1.0, reason="It is old."))
-    assert opinions.hear("aaaa", "U1", Vote("button", False, 2.0)) == Opinion(False, "It is old.", news=False)
-    assert opinions.hear("aaaa", "U1", Vote("button", True, 3.0)) == Opinion(True, "", news=True)
-    assert opinions.hear("aaaa", "U1", Vote("button", False, 2.0, reason="Late.")) == Opinion(True, "", news=False)
+    opinions.vote("aaaa", "U1", Vote("button", False, 1.0, reason="It is old."))
+    assert opinions.vote("aaaa", "U1", Vote("button", False, 2.0)) == Opinion(False, "It is old.", is_new=False)
+    assert opinions.vote("aaaa", "U1", Vote("button", True, 3.0)) == Opinion(True, "", is_new=True)
+    assert opinions.vote("aaaa", "U1", Vote("button", False, 2.0, reason="Late.")) == Opinion(True, "", is_new=False)
     assert feedback(records) == [("U1", True, "")]
 
 
 def test_reasons_are_redacted(url: str) -> None:
     with Records.open(url, lambda text: text.replace("hunter2", "[REDACTED]")) as records:
         records.add(full_answer("aaaa"))
-        standing = records.opinions().hear("aaaa", "U1", Vote("button", False, 1.0, reason="hunter2 is no password"))
-        assert standing == Opinion(False, "[REDACTED] is no password", news=True)
+        standing = records.opinions().vote("aaaa", "U1", Vote("button", False, 1.0, reason="hunter2 is no password"))
+        assert standing == Opinion(False, "[REDACTED] is no password", is_new=True)
         assert feedback(records) == [("U1", False, "[REDACTED] is no password")]
 
 
 def test_one_alone_tells_others_of_it(opinions: Opinions) -> None:
-    assert not opinions.begin_telling("aaaa", "U1", 60)  # nothing was said
-    opinions.hear("aaaa", "U1", Vote("button", False, 1.0))
+    assert not opinions.begin_notice("aaaa", "U1", 60)  # nothing was said
+    opinions.vote("aaaa", "U1", Vote("button", False, 1.0))
     with ThreadPoolExecutor(8) as pool:
-        begun = list(pool.map(lambda _: opinions.begin_telling("aaaa", "U1", 60), range(8)))
+        begun = list(pool.map(lambda _: opinions.begin_notice("aaaa", "U1", 60), range(8)))
     assert begun.count(True) == 1
-    opinions.hear("aaaa", "U1", Vote("button", False, 1.0, reason="It is old."))  # while the message is posted
+    opinions.vote("aaaa", "U1", Vote("button", False, 1.0, reason="It is old."))  # while the message is posted
     told = PostedNotice("C9", "5.0")
-    assert opinions.told("aaaa", "U1", told) == Opinion(False, "It is old.", told=told)
-    assert not opinions.begin_telling("aaaa", "U1", 60)
-    assert opinions.hear("aaaa", "U1", Vote("button", True, 2.0)) == Opinion(True, "", news=True, told=told)
+    assert opinions.end_notice("aaaa", "U1", told) == Opinion(False, "It is old.", notice=told)
+    assert not opinions.begin_notice("aaaa", "U1", 60)
+    assert opinions.vote("aaaa", "U1", Vote("button", True, 2.0)) == Opinion(True, "", is_new=True, notice=told)
 
 
 def test_somebody_else_tells_when_the_first_did_not_in_time(records: Records) -> None:
     records.add(full_answer("aaaa"))
     moments = [datetime(2026, 3, 1, tzinfo=UTC)]
     opinions = Opinions(records.engine, str, now=lambda: moments[-1])
-    opinions.hear("aaaa", "U1", Vote("button", False, 1.0))
-    assert opinions.begin_telling("aaaa", "U1", 60)
+    opinions.vote("aaaa", "U1", Vote("button", False, 1.0))
+    assert opinions.begin_notice("aaaa", "U1", 60)
     moments.append(moments[0] + timedelta(seconds=59))
-    assert not opinions.begin_telling("aaaa", "U1", 60)
+    assert not opinions.begin_notice("aaaa", "U1", 60)
     moments.append(moments[0] + timedelta(seconds=61))
-    assert opinions.begin_telling("aaaa", "U1", 60)
+    assert opinions.begin_notice("aaaa", "U1", 60)
 
 
 def test_a_person_is_forgotten_with_what_they_said(opinions: Opinions, records: Records) -> None:
     for asker in ("U8", "U9"):
-        opinions.hear("aaaa", asker, Vote("button", False, 1.0))
-        opinions.begin_telling("aaaa", asker, 60)
-        opinions.told("aaaa", asker, PostedNotice("C9", f"{asker}.0"))
+        opinions.vote("aaaa", asker, Vote("button", False, 1.0))
+        opinions.begin_notice("aaaa", asker, 60)
+        opinions.end_notice("aaaa", asker, PostedNotice("C9", f"{asker}.0"))
     assert opinions.of("U8") == (1, (PostedNotice("C9", "U8.0"),))
     records.forget("U8")
     assert opinions.of("U8") == (0, ())
@@ -120,8 +120,8 @@ def test_a_person_is_forgotten_with_what_they_said(opinions: Opinions, records: 
 
 
 def test_two_words_at_once_are_both_heard(opinions: Opinions, records: Records) -> None:
-    words = [Vote(f"voice-{number}", number % 2 == 0, float(number)) for number in range(1, 41)]
+    words = [Vote(f"source-{number}", number % 2 == 0, float(number)) for number in range(1, 41)]
     with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(lambda word: opinions.hear("aaaa", "U1", word), words))
+        assert all(pool.map(lambda word: opinions.vote("aaaa", "U1", word), words))
     assert feedback(records) == [("U1", True, "")]
-    assert opinions.hear("aaaa", "U1", Vote("voice-40", None, 50.0)) == Opinion(False, "", news=True)
+    assert opinions.vote("aaaa", "U1", Vote("source-40", None, 50.0)) == Opinion(False, "", is_new=True)

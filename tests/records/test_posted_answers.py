@@ -1,4 +1,4 @@
-"""Places: which message holds which answer, in which threads there are answers, and forgetting both."""
+"""Places: which message leases which answer, in which threads there are answers, and forgetting both."""
 
 from __future__ import annotations
 

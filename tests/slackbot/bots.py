@@ -28,7 +28,7 @@ PAGE = Citation(
 
 @dataclass
 class EchoPipeline:
-    """Answers that it was asked so, in words that come one by one. `gate` holds every answer back until it is set."""
+    """Answers that it was asked so, in words that come one by one. `gate` leases every answer back until it is set."""
 
     recorder: Recorder | None = None
     questions: list[Question] = field(default_factory=list)

@@ -17,10 +17,12 @@ from lore.records.engine import open_engine
 from lore.records.leases import LeaseStore
 from lore.records.posted_answers import PostedAnswers
 from lore.settings import Settings
-from lore.slackbot.app.assembly import open_reception
+from lore.slackbot.app.assembly import open_queue, process_name
 from lore.slackbot.events.mentions import question_text
-from lore.slackbot.slack_api.api import WebApi
+from lore.slackbot.queue.leases import HeldLeases
+from lore.slackbot.slack_api.api import SlackApi
 from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.slack_api.error_log import ErrorLog
 from lore.slackbot.types import SlackQuestion
 from lore.types import Answer, Plan, Question, Trace
 
@@ -41,29 +43,29 @@ class Slow:
 
 
 def main(base_url: str, token: str, records_url: str, channel: str, *asked: str) -> None:
-    slack = WebApi(SlackCaller(make_client(token, base_url, 20.0), max_retries=2))
+    slack = SlackApi(SlackCaller(make_client(token, base_url, 20.0), max_retries=2))
     me = slack.identity()
     engine = open_engine(records_url)
-    reception = open_reception(
+    queue = open_queue(
         Settings.of(slack_user_limit=0, slack_channel_limit=0, slack_workers=8),
         slack,
-        LeaseStore(engine),
+        HeldLeases(LeaseStore(engine), process_name(), lease_seconds=2.0),
         PostedAnswers(engine),
         Slow(),
+        ErrorLog(),
         history=lambda question: (),
         audiences=lambda question: ("public",),
         below=lambda answer_id: (),
         quick_reply=lambda lease: lease.finish(),
-        lease_seconds=2.0,
-        pulse=0.3,
-        every=0.3,
+        extend_seconds=0.3,
+        recover_seconds=0.3,
     )
-    reception.start()
+    queue.start()
     for ts in asked:
         message = slack.message(channel, ts)
         assert message is not None
         text, user = question_text(message["text"], me.user), message["user"]
-        reception.take(
+        queue.take(
             SlackQuestion(f"{me.team}:{channel}:{ts}", "mention", me.team, channel, "channel", user, ts, ts, text)
         )
     print("ready", flush=True)

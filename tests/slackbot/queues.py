@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 from typing import Any, NoReturn
 
 from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
 from lore.records.leases import LeaseStore
 from lore.records.posted_answers import PostedAnswers
 from lore.settings import Settings
-from lore.slackbot.app.assembly import Reception, open_reception
+from lore.slackbot.app.assembly import open_queue
 from lore.slackbot.queue.leases import HeldLeases, Lease
+from lore.slackbot.queue.question_queue import QuestionQueue
+from lore.slackbot.slack_api.error_log import ErrorLog
 from lore.slackbot.types import SlackQuestion
 from lore.types import Answer, Plan, Question, Trace
 
@@ -94,36 +97,35 @@ def make_slack() -> FakeSlack:
 
 
 def make_lease(claims: LeaseStore, question: SlackQuestion, clock: Clock, owner: str = "a") -> Lease:
-    lease = HeldLeases(claims, owner, clock=clock).first(question)
+    lease = HeldLeases(claims, owner, clock=clock).acquire(question)
     assert lease is not None
     return lease
 
 
-def open_queue(
+def make_queue(
     slack: FakeSlack,
     claims: LeaseStore,
     places: PostedAnswers,
     pipeline: Scripted,
     *,
     owner: str = "a",
-    clock: Callable[[], float] | None = None,
+    clock: Callable[[], float] = monotonic,
     **settings: Any,
-) -> Reception:
-    """A reception that beats and looks only when a test says so."""
-    return open_reception(
+) -> QuestionQueue:
+    """A queue that beats and recovers only when a test says so."""
+    return open_queue(
         Settings.of(**settings),
         slack,
-        claims,
+        HeldLeases(claims, owner, clock=clock),
         places,
         pipeline,
+        ErrorLog(clock=clock),
         history=lambda question: (),
         audiences=lambda question: ("public",),
         below=lambda answer_id: (BUTTONS,),
         quick_reply=never,
-        owner=owner,
-        pulse=1e6,
-        every=1e6,
-        **({"clock": clock} if clock else {}),
+        extend_seconds=1e6,
+        recover_seconds=0,
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+LOST_TEXT_SHOWN = 3
 HEADINGS = ("source", "kind", "title", "schedule", "documents", "last sync", "state")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -111,6 +112,7 @@ def _source_rows(declarations: Declarations, summary: IndexSummary | None) -> li
                 "reason": state.report.get("reason", "") if state else "",
                 "declared": declaration is not None,
                 "duplicates": _duplicates(state),
+                "lost_text": dict(state.report.get("lost_text") or {}) if state else {},
                 "failures": [
                     {"document_id": failure.document_id, "reason": failure.reason}
                     for failure in (state.failures if state else ())
@@ -131,8 +133,16 @@ def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         if row["reason"]:
             message(f"{row['id']}: {row['reason']}")
+        if row["lost_text"]:
+            message(f"{row['id']}: {_lost_text(row['lost_text'])}")
         if not row["declared"]:
             message(f"{row['id']} is no longer declared. To remove it, run: lore sources remove {row['id']}")
+
+
+def _lost_text(lost: Mapping[str, int]) -> str:
+    shown = ", ".join(f"{name} ({percent} %)" for name, percent in list(lost.items())[:LOST_TEXT_SHOWN])
+    more = f", and {len(lost) - LOST_TEXT_SHOWN:,} more" if len(lost) > LOST_TEXT_SHOWN else ""
+    return f"Conversion left out much of the text of {len(lost):,} documents: {shown}{more}."
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
@@ -77,7 +77,7 @@ class ShardReport:
     """Outcome of indexing one shard: documents by outcome, and the chunks written with them.
 
     `indexed` are the ids of the written documents. `notes` name the other versions of the index that couldn't be
-    brought up to date.
+    brought up to date. `lost_text` maps documents to the share of their text, in percent, that conversion left out.
     """
 
     indexed: tuple[str, ...] = ()
@@ -91,6 +91,7 @@ class ShardReport:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     spent: UsageTotal = UsageTotal()
+    lost_text: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def documents(self) -> int:
@@ -149,7 +150,8 @@ class DuplicateReport:
 class SyncReport:
     """Outcome of a whole sync: documents by outcome, chunks written, embedding calls and texts, seconds of work.
 
-    `resumed` documents were staged by an interrupted run and not read again.
+    `resumed` documents were staged by an interrupted run and not read again. `lost_text` maps the source's documents,
+    also unchanged ones, to the share of their text, in percent, that conversion left out.
     """
 
     source_id: str
@@ -167,6 +169,7 @@ class SyncReport:
     duplicates: DuplicateReport = DuplicateReport()
     spent: UsageTotal = UsageTotal()
     resumed: int = 0
+    lost_text: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""

@@ -24,6 +24,7 @@ from lore.ingest.options import DocumentSteps, SyncRules, SyncTarget
 from lore.ingest.report import DuplicateReport, Progress, ShardReport, SyncReport, UsageTotal
 from lore.ingest.strategies.strategy import with_strategy
 from lore.ingest.write.fingerprint import document_recipe, fingerprint
+from lore.ingest.write.lost_text import lost_percent, update_lost
 from lore.ingest.write.prepare import DocumentPreparer, PreparedDocument
 from lore.ingest.write.writer import EntryWriter
 from lore.protocols import Source
@@ -133,6 +134,7 @@ class Sync:
         indexed = self._store.fingerprints(self._source.id, ids=[document.id for document in documents])
         counts = {"new": 0, "changed": 0, "unchanged": 0}
         failures: list[Failure] = []
+        lost_text: dict[str, int] = {}
         documents_before = sum(report.documents for report in before)
         chunks_before = sum(report.chunks for report in before)
         calls = len(self._steps.usage)
@@ -154,6 +156,8 @@ class Sync:
                 prepared = self._prepare(document, hide=hide)
                 if isinstance(prepared, PreparedDocument):
                     counts["changed" if document.id in indexed else "new"] += 1
+                    if percent := lost_percent(prepared.document):
+                        lost_text[document.id] = percent
                     writer.add(prepared.document, as_hidden(wanted) if hide else wanted, prepared.chunks)
                 else:
                     failures.append(prepared)
@@ -169,6 +173,7 @@ class Sync:
             seconds=time.monotonic() - started,
             notes=notes,
             spent=UsageTotal.of(self._steps.usage[calls:]),
+            lost_text=lost_text,
             **counts,
         )
 
@@ -229,6 +234,7 @@ class Sync:
         failures = (*manifest.failures, *(failure for report in reports for failure in report.failures))
         decision, reindexed, calls = DuplicateDecision(), ReindexResult(), len(self._steps.usage)
         error: LoreError | None = None
+        gone: list[str] = []
         removed = 0
         notes: tuple[str, ...] = tuple(note for report in reports for note in report.notes)
         indexed = sum(len(report.indexed) for report in reports)
@@ -280,6 +286,12 @@ class Sync:
             duplicates=DuplicateReport.of(decision.originals, reindexed.hidden, reindexed.shown),
             spent=sum((report.spent for report in reports), UsageTotal.of(self._steps.usage[calls:])),
             resumed=manifest.resumed,
+            lost_text=update_lost(
+                self._state.last_report().get("lost_text"),
+                {name: percent for part in reports for name, percent in part.lost_text.items()},
+                indexed=[document_id for part in reports for document_id in part.indexed],
+                gone=gone if removed else (),
+            ),
         )
         self._state.save(report, self._state.reached(manifest, failures) if error is None else None)
         if error is None or not error.retryable:  # a retry of this step needs the manifest

@@ -1,7 +1,7 @@
-"""Who handles an event: of all threads and processes, one at a time, and one that finishes it.
+"""Leases on events in the database: of all threads and processes, one at a time handles an event, and one finishes it.
 
-A claim is held until its lease ends. A process that works long extends it; after a process that died, another one may
-take the event over. The clocks of the machines must agree to within a fraction of the lease.
+A lease lasts until its end, unless its owner extends it. After that, another process may take the event over. The
+clocks of the machines must agree to within a fraction of a lease.
 """
 
 from __future__ import annotations
@@ -24,14 +24,12 @@ __all__ = ["LeaseRecord", "LeaseStore"]
 
 HELD, FINISHED = "held", "finished"
 KEPT_DAYS = 7.0
-"""How long a finished event is remembered: longer than anybody delivers one again."""
+"""How long a finished event is remembered: longer than any service redelivers one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRecord:
-    """An event whose handling did not end. `data` is what its owners left for whoever takes it over; `attempts` counts
-    who claimed it.
-    """
+    """An event that isn't finished. `data` is what its owners noted, and `attempts` counts them."""
 
     key: str
     owner: str
@@ -41,26 +39,23 @@ class LeaseRecord:
 
 
 class LeaseStore:
-    """Claims on events, in the database of the records. All methods are atomic, and raise RecordsError."""
+    """Leases in the database of the records. All methods are atomic, and raise RecordsError."""
 
     def __init__(self, engine: Engine, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._engine = engine
         self._now = now
 
-    def first(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> bool:
-        """Take an event that nobody ever took, for so many seconds: True for one caller only.
-
-        `data` (JSON values) is for whoever takes the event over.
-        """
+    def add(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> bool:
+        """Lease an event that nobody ever leased, with `data` (JSON values): True for one caller only."""
         new = insert_for(self._engine)(claims).values(self._row(key, owner, seconds, data)).on_conflict_do_nothing()
         with explained("written"), self._engine.begin() as connection:
             return connection.execute(new.returning(claims.c.key)).first() is not None
 
     def take(self, key: str, owner: str, seconds: float, data: Mapping[str, Any] | None = None) -> LeaseRecord | None:
-        """Take an event for so many seconds, until it is released or its lease ends: what is known of it for one caller
-        only. None where somebody holds it, the same owner too, and where it is finished.
+        """Lease an event that is new, was released, or whose lease ended: the record for one caller only.
 
-        `data` (JSON values) is kept from the first claim on; what is given back is the last that an owner left.
+        None where somebody holds it, the same owner too, and where it is finished. `data` (JSON values) is kept for a
+        new event; else the record has what was noted last.
         """
         row = self._row(key, owner, seconds, data)
         taken_over = {name: row[name] for name in ("owner", "lease_until")} | {"attempts": claims.c.attempts + 1}
@@ -72,14 +67,12 @@ class LeaseStore:
         )
         with explained("written"), self._engine.begin() as connection:
             taken = connection.execute(take.returning(claims)).mappings().first()
-        return _claim(taken) if taken else None
+        return _record(taken) if taken else None
 
     def note(self, key: str, owner: str, data: Mapping[str, Any]) -> bool:
-        """Leave more for whoever takes it over: each name in `data` (JSON values) takes the place of what it had, and
-        other names stay. False, and nothing changes, where the owner lost it.
-        """
+        """Add `data` (JSON values) to what is noted, replacing equal names; False if the owner lost the lease."""
         mine = _mine(short_key(key), short_key(owner))
-        with explained("written"), self._engine.begin() as connection:  # SQLite's lock is held from here on
+        with explained("written"), self._engine.begin() as connection:  # SQLite is locked from here on
             found = connection.execute(select(claims.c.data).where(mine).with_for_update()).first()
             if found is None:
                 return False
@@ -87,11 +80,11 @@ class LeaseStore:
         return True
 
     def extend(self, key: str, owner: str, seconds: float) -> bool:
-        """Hold it for so many seconds from now; False where the owner lost it, and should leave it to another."""
-        return self._change(key, owner, lease_until=self._now() + timedelta(seconds=seconds))
+        """Extend a lease to so many seconds from now; False if the owner lost it."""
+        return bool(self.extend_all([key], owner, seconds))
 
     def extend_all(self, keys: Collection[str], owner: str, seconds: float) -> frozenset[str]:
-        """As `extend` for many at once: those of the keys that the owner still holds."""
+        """Extend many leases at once, and return the keys that the owner still holds."""
         short = {short_key(key): key for key in keys}
         mine = (claims.c.key.in_(short), claims.c.owner == short_key(owner), claims.c.state == HELD)
         longer = update(claims).where(*mine).values(lease_until=self._now() + timedelta(seconds=seconds))
@@ -102,28 +95,28 @@ class LeaseStore:
         return frozenset(short[key] for key in held)
 
     def finish(self, key: str, owner: str) -> bool:
-        """Say that it is done: nobody can claim it again. False where the owner lost it meanwhile."""
+        """Mark an event as finished, so that nobody leases it again; False if the owner lost the lease."""
         return self._change(key, owner, state=FINISHED, lease_until=self._now())
 
     def release(self, key: str, owner: str) -> bool:
-        """Give it back undone, so that another can claim it at once. False where the owner lost it meanwhile."""
+        """End a lease, so that another process can take it at once; False if the owner lost it."""
         return self._change(key, owner, lease_until=self._now())
 
     def expired(self, limit: int = 100) -> list[LeaseRecord]:
-        """Events whose lease ended before they were finished, longest ago first: claim one before handling it."""
+        """Return events whose lease ended before they were finished, longest ago first; `take` one to handle it."""
         query = select(claims).where(claims.c.state == HELD, claims.c.lease_until <= self._now())
         with explained("read"), reading(self._engine) as connection:
             found = connection.execute(query.order_by(claims.c.lease_until).limit(limit)).mappings()
-            return [_claim(row) for row in found]
+            return [_record(row) for row in found]
 
     def noted(self, name: str, text: str) -> list[LeaseRecord]:
-        """The events, finished ones too, whose data has this text under the name."""
+        """Return the events, finished ones too, for which this text is noted under the name."""
         query = select(claims).where(claims.c.data[name].as_string() == text)
         with explained("read"), reading(self._engine) as connection:
-            return [_claim(row) for row in connection.execute(query.order_by(claims.c.key)).mappings()]
+            return [_record(row) for row in connection.execute(query.order_by(claims.c.key)).mappings()]
 
     def prune(self, days: float = KEPT_DAYS) -> int:
-        """Forget events that were finished, or given up, so long ago; returns how many."""
+        """Remove events whose lease ended, or that were finished, so long ago; return how many."""
         old = claims.c.lease_until < self._now() - timedelta(days=days)
         with explained("removed"), self._engine.begin() as connection:
             return connection.execute(delete(claims).where(old)).rowcount
@@ -148,5 +141,5 @@ def _mine(key: str, owner: str) -> ColumnElement[bool]:
     return and_(claims.c.key == key, claims.c.owner == owner, claims.c.state == HELD)
 
 
-def _claim(row: RowMapping) -> LeaseRecord:
+def _record(row: RowMapping) -> LeaseRecord:
     return LeaseRecord(row["key"], row["owner"], row["lease_until"], row["attempts"], row["data"])

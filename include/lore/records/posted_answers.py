@@ -1,7 +1,6 @@
-"""Where the bot answered: which answer a chat's message holds, and in which threads there are answers.
+"""The messages of a chat that hold answers, and the threads that have one.
 
-A place names an answer and is no part of it: answers are written by a queue of their own and may come later, or have
-been removed.
+A message names an answer without being part of it: the answer may be written later, or have been removed.
 """
 
 from __future__ import annotations
@@ -17,14 +16,15 @@ from lore.records.engine import explained, insert_for, reading
 from lore.records.tables import places
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from sqlalchemy import ColumnElement, Engine
 
 __all__ = ["PostedAnswers"]
 
 
 class PostedAnswers:
-    """Places of answers, in the database of the records, whose `forget` removes those of a person, too. All methods are
-    atomic, and raise RecordsError.
+    """Messages with answers, in the database of the records, whose `forget` removes those of a person.
+
+    All methods are atomic, and raise RecordsError.
     """
 
     def __init__(self, engine: Engine, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -32,8 +32,9 @@ class PostedAnswers:
         self._now = now
 
     def keep(self, team: str, channel: str, ts: str, *, thread_ts: str, answer_id: str, asker: str) -> None:
-        """Remember that the message `ts` holds (a part of) an answer; `answer_id` is "" while it is not complete. Of a
-        message whose answer is known, nothing changes.
+        """Record that the message `ts` holds (a part of) an answer; `answer_id` is "" while it isn't complete.
+
+        A message whose answer is known doesn't change.
         """
         texts = {
             "team": team,
@@ -52,27 +53,23 @@ class PostedAnswers:
             connection.execute(keep)
 
     def answer_at(self, team: str, channel: str, ts: str) -> str | None:
-        """The id of the answer in a message; None where it is not one of the bot's answers, or not complete yet."""
-        there = (
-            places.c.team == short_key(team),
-            places.c.channel == short_key(channel),
-            places.c.ts == short_key(ts),
-        )
+        """Return the id of the answer in a message; None if it holds none, or one that isn't complete."""
         with explained("read"), reading(self._engine) as connection:
-            found: str | None = connection.execute(select(places.c.answer_id).where(*there)).scalar()
+            query = select(places.c.answer_id).where(*_in(team, channel), places.c.ts == short_key(ts))
+            found: str | None = connection.execute(query).scalar()
         return found or None
 
     def answered_in(self, team: str, channel: str, thread_ts: str) -> bool:
-        """Whether the bot answered in that thread, or has begun to."""
-        there = (
-            places.c.team == short_key(team),
-            places.c.channel == short_key(channel),
-            places.c.thread_ts == short_key(thread_ts),
-        )
+        """Return True if the bot answered in that thread, or has begun to."""
         with explained("read"), reading(self._engine) as connection:
-            return connection.execute(select(places.c.ts).where(*there).limit(1)).first() is not None
+            query = select(places.c.ts).where(*_in(team, channel), places.c.thread_ts == short_key(thread_ts))
+            return connection.execute(query.limit(1)).first() is not None
 
     def expire(self, before: datetime) -> int:
-        """Remove the places that were kept before the moment; returns how many."""
+        """Remove what was recorded before the moment; return how many messages."""
         with explained("removed"), self._engine.begin() as connection:
             return connection.execute(delete(places).where(places.c.kept_at < before)).rowcount
+
+
+def _in(team: str, channel: str) -> tuple[ColumnElement[bool], ...]:
+    return (places.c.team == short_key(team), places.c.channel == short_key(channel))

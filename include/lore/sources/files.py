@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,11 +12,13 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from urllib.parse import quote
 
-from lore.convert import format_of, resolve_includes
+from lore.convert import INCLUDING_FORMATS, format_of, resolve_includes
+from lore.convert.markdown.front_matter import split_front_matter
 from lore.convert.markdown.slugs import ANCHOR_STYLE
 from lore.declarations import FilesDeclaration
 from lore.errors import SourceError
 from lore.sources.globs import PathFilter
+from lore.sources.partials import without_partials
 from lore.types import Batch, Cursor, Document, Failure
 
 __all__ = ["FilesSource"]
@@ -25,6 +28,7 @@ PAGES = frozenset({".md", ".markdown", ".mdx", ".rst", ".html", ".htm", ".xhtml"
 """Suffixes that addresses of published pages don't have."""
 DERIVED_ANCHORS = frozenset({"markdown", "mdx", "rst", "notebook"})
 """Formats whose headings get their anchors from the program that shows the pages."""
+SLUG = re.compile(r"/?(?:[^\s/?#:\\]+/)*[^\s/?#:\\]*")
 INDEX_PAGES = frozenset({"index", "readme"})
 
 
@@ -72,7 +76,8 @@ class FilesSource:
                 f"No file in {self._root} matches {self.id}.",
                 remedy="Check that the folder is right and mounted, and check `include` and `exclude`.",
             )
-        return sorted(found)
+        kept = without_partials([path.as_posix() for path in sorted(found)], self._read_included)
+        return [PurePosixPath(path) for path in kept]
 
     def _walk(self) -> Iterator[PurePosixPath]:
         """Yield everything in the folder at any depth, except folders and hidden names."""
@@ -126,31 +131,26 @@ class FilesSource:
 
     def _document(self, path: PurePosixPath, data: bytes, updated_at: datetime | None) -> Document:
         format_name = format_of(path.name) or ""
-        text = self._with_includes(path, data) if format_name == "rst" else ""
+        text = _decoded(data) if format_name in INCLUDING_FORMATS else ""
+        whole = resolve_includes(text, path.as_posix(), self._read_included, format_name) if text else ""
+        if whole == text and format_name != "rst":
+            whole = ""
         return Document(
             id=self._document_id(path),
             source_id=self.id,
-            url=self._url(path),
+            url=self._url(path, _slug(text) if format_name in ("markdown", "mdx") else ""),
             title="",
-            text=text,
+            text=whole,
             format=format_name,
             updated_at=updated_at,
             metadata={"path": _encode(path)} | self._anchor_style(format_name),
             audiences=self._declaration.audiences,
-            data=None if text else data,
+            data=None if whole else data,
         )
 
     def _anchor_style(self, format_name: str) -> dict[str, str]:
         declared = self._declaration.anchors
         return {ANCHOR_STYLE: declared} if declared != "none" and format_name in DERIVED_ANCHORS else {}
-
-    def _with_includes(self, path: PurePosixPath, data: bytes) -> str:
-        """Return RST with the files that it includes; "" if it isn't UTF-8, as conversion detects the charset."""
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return ""
-        return resolve_includes(text, path.as_posix(), self._read_included)
 
     def _read_included(self, path: str) -> str | None:
         """Return a file below the folder as text; None if there is none."""
@@ -170,16 +170,34 @@ class FilesSource:
     def _document_id(self, path: PurePosixPath) -> str:
         return f"{self.id}:{_encode(path)}"
 
-    def _url(self, path: PurePosixPath) -> str:
+    def _url(self, path: PurePosixPath, slug: str) -> str:
         declaration = self._declaration
         if declaration.base_url is None:
             return ""
+        if slug:
+            place = slug if slug.startswith("/") else f"/{path.parent.as_posix()}/{slug}".replace("/./", "/")
+            return f"{declaration.base_url}{quote(place)}{'' if place.endswith('/') else declaration.url_suffix}"
         if declaration.strip_suffix and path.suffix.lower() in PAGES:
             if path.stem.lower() in INDEX_PAGES:
                 folder = "" if path.parent == PurePosixPath() else _encode(path.parent) + "/"
                 return f"{declaration.base_url}/{folder}"
             path = path.with_suffix("")
         return f"{declaration.base_url}/{_encode(path)}{declaration.url_suffix}"
+
+
+def _decoded(data: bytes) -> str:
+    """Return UTF-8 text; "" for any other, as conversion detects the charset."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _slug(text: str) -> str:
+    """Return the address that front matter gives a page, relative to its folder or, with a leading slash, the site."""
+    slug = split_front_matter(text)[0].get("slug") if text.startswith(("---", "+++")) else None
+    valid = isinstance(slug, str) and SLUG.fullmatch(slug) and ".." not in slug.split("/")
+    return slug if isinstance(slug, str) and valid else ""
 
 
 def _open(file: Path) -> BinaryIO:

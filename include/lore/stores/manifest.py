@@ -14,7 +14,7 @@ from lore.types import Counts, IndexVersion, Recipe
 __all__ = ["IndexManifest", "ManifestVersions", "version_from_json", "version_to_json"]
 
 READER_FIELDS = ("embedder", "dimensions", "schema")
-"""What a reader's settings must share with a version; a writer's must share everything."""
+"""The fields that a reader's settings must share with a version; a writer's must share all."""
 MOMENTS = ("created_at", "ready_at", "promoted_at")
 
 

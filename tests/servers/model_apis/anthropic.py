@@ -17,7 +17,7 @@ from tests.servers.model_apis.models import Fault, ModelHandler, ModelServer, js
 __all__ = ["AnthropicServer", "Fault", "error", "stream_error"]
 
 INPUT_TOKENS, CACHED_TOKENS = 60, 40
-"""What every message says that it read, anew and from the cache; these are two figures in Anthropic's API."""
+"""The reported input tokens of every message, new and from the cache: two figures in Anthropic's API."""
 
 
 def error(status: int, kind: str, message: str, **headers: str) -> Fault:

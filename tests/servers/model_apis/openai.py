@@ -21,7 +21,7 @@ __all__ = ["Fault", "OpenAIServer", "Request", "embedding_of", "error"]
 
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072}
 PROMPT_TOKENS, CACHED_TOKENS = 100, 40
-"""What every completion says that it read."""
+"""The reported input tokens of every completion."""
 
 
 def error(status: int, message: str, code: str | None = None, **headers: str) -> Fault:

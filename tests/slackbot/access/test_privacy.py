@@ -70,10 +70,10 @@ def test_forgetting_removes_what_is_kept_of_the_asker_alone(slack: FakeSlack, re
     question(records, "ben-1", BEN)
     opinions = records.opinions()
     told = PostedNotice("CMAINT", slack.say("CMAINT", "UBOT", "An answer did not help: says Ada")["ts"])
-    opinions.hear("ben-1", ADA, Vote("button", False, 1.0, reason="Ada's reason"))
-    opinions.begin_telling("ben-1", ADA, 60)
-    opinions.told("ben-1", ADA, told)
-    opinions.hear("ben-1", BEN, Vote("button", True, 1.0))
+    opinions.vote("ben-1", ADA, Vote("button", False, 1.0, reason="Ada's reason"))
+    opinions.begin_notice("ben-1", ADA, 60)
+    opinions.end_notice("ben-1", ADA, told)
+    opinions.vote("ben-1", BEN, Vote("button", True, 1.0))
 
     forgotten = make_privacy(slack, records).forget(ADA)
 
@@ -130,9 +130,9 @@ def test_nobody_is_not_everybody(slack: FakeSlack, records: Records) -> None:
 def test_a_message_that_slack_keeps_is_said(slack: FakeSlack, records: Records, code: str, left: int) -> None:
     question(records, "ben-1", BEN)
     opinions = records.opinions()
-    opinions.hear("ben-1", ADA, Vote("button", False, 1.0))
-    opinions.begin_telling("ben-1", ADA, 60)
-    opinions.told("ben-1", ADA, PostedNotice("CMAINT", "1.0"))
+    opinions.vote("ben-1", ADA, Vote("button", False, 1.0))
+    opinions.begin_notice("ben-1", ADA, 60)
+    opinions.end_notice("ben-1", ADA, PostedNotice("CMAINT", "1.0"))
     slack.refuse("delete", code)
     forgotten = make_privacy(slack, records).forget(ADA)
     assert forgotten == Erasure(answers=0, opinions=1, left=left)
@@ -143,7 +143,7 @@ def test_a_secret_in_a_question_is_kept_nowhere(records: Records, caplog: pytest
     caplog.set_level(logging.DEBUG)
     question = Question(f"Why is {SECRET} refused?", asker=ADA, surface="slack")
     records.add(full_answer("ada-1", asker=ADA, question=question, text=f"Because {SECRET} is old [1]."))
-    records.opinions().hear("ada-1", ADA, Vote("button", False, 1.0, reason=f"It repeats {SECRET}"))
+    records.opinions().vote("ada-1", ADA, Vote("button", False, 1.0, reason=f"It repeats {SECRET}"))
     kept = everything(records)
     assert "Why is" in kept
     assert "It repeats" in kept

@@ -14,6 +14,7 @@ import pytest
 from lore.errors import ConfigurationError
 from lore.slackbot.app.app import EventExecutor, EventHandlers, make_app
 from lore.slackbot.app.http import MAX_BODY, HttpTransport
+from lore.slackbot.background import BackgroundPool
 from lore.slackbot.types import BotIdentity
 
 from tests.servers.slack.app import BOT, BOT_USER, TEAM, channel
@@ -29,7 +30,7 @@ class Served:
 
     def __init__(self) -> None:
         self.asked: list[Mapping[str, Any]] = []
-        self.porch = EventExecutor(threads=2)
+        self.executor = EventExecutor(BackgroundPool(2), threads=2)
         self.transport = HttpTransport(self.app(SECRET), SECRET, host="127.0.0.1", port=0)
         self.transport.start()
 
@@ -37,9 +38,9 @@ class Served:
         def nothing(_: Mapping[str, Any]) -> None:
             """Do nothing."""
 
-        others = ("command", "opened", "button", "why", "reason", "reaction", "notice")
-        doors = EventHandlers(question=self.asked.append, **dict.fromkeys(others, nothing))
-        return make_app(doors, self.porch, BotIdentity(TEAM, BOT_USER, BOT, "lore"), signing_secret=secret)
+        others = ("command", "opened", "button", "why", "reason", "reaction", "any_event")
+        handlers = EventHandlers(message=self.asked.append, **dict.fromkeys(others, nothing))
+        return make_app(handlers, self.executor, BotIdentity(TEAM, BOT_USER, BOT, "lore"), signing_secret=secret)
 
     def call(self, body: bytes, headers: Mapping[str, str] | None = None, *, path: str = "/slack/events") -> Any:
         """Status and body of the answer."""
@@ -61,7 +62,7 @@ def signed(body: bytes, *, secret: str = SECRET, age: float = 0) -> dict[str, st
 def served() -> Iterator[Served]:
     made = Served()
     yield made
-    made.porch.close()
+    made.executor.close()
     made.transport.close()
 
 

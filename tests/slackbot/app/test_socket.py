@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from lore.slackbot.app.app import EventExecutor, EventHandlers, make_app
 from lore.slackbot.app.socket import SocketTransport
+from lore.slackbot.background import BackgroundPool
 from lore.slackbot.slack_api.caller import SlackCaller, make_client
 from lore.slackbot.slack_api.rate_budgets import TokenBucket
 from lore.slackbot.types import BotIdentity
@@ -42,14 +43,14 @@ class World:
     def __init__(self, slack: SlackApp, renewals: TokenBucket | None) -> None:
         self.slack = slack
         self.asked: list[Mapping[str, Any]] = []
-        self.porch = EventExecutor(threads=2)
+        self.executor = EventExecutor(BackgroundPool(2), threads=2)
 
         def nothing(_: Mapping[str, Any]) -> None:
             """Do nothing."""
 
-        others = ("command", "opened", "button", "why", "reason", "reaction", "notice")
-        doors = EventHandlers(question=self.asked.append, **dict.fromkeys(others, nothing))
-        app = make_app(doors, self.porch, BotIdentity(TEAM, BOT_USER, BOT, "lore"))
+        others = ("command", "opened", "button", "why", "reason", "reaction", "any_event")
+        handlers = EventHandlers(message=self.asked.append, **dict.fromkeys(others, nothing))
+        app = make_app(handlers, self.executor, BotIdentity(TEAM, BOT_USER, BOT, "lore"))
         caller = SlackCaller(make_client(slack.app_token, slack.base_url, 5.0), max_retries=0)
         self.transport = SocketTransport(app, caller, ping=0.05, renewals=renewals)
 
@@ -68,7 +69,7 @@ def connected(renewals: TokenBucket | None = None) -> Iterator[World]:
         try:
             yield world
         finally:
-            world.porch.close()
+            world.executor.close()
             world.transport.close()
 
 

@@ -197,7 +197,7 @@ def test_a_press_is_kept_with_the_answer(bot: Bot) -> None:
     bot.feedback.on_button(press(button("positive")))
     assert bot.opinions() == [("slack:T1:U1", True, "")]
     assert bot.slack.views == []
-    assert bot.told() == []
+    assert bot.end_notice() == []
 
 
 def test_a_changed_mind_is_counted_once(bot: Bot) -> None:
@@ -236,7 +236,7 @@ def test_an_answer_that_is_never_written_is_given_up(bot: Bot, caplog: pytest.Lo
     assert 0 < len(bot.flushes) < 10
     assert sum(bot.flushes) < 10
     assert "no answer bbbb" in caplog.text
-    assert bot.told() == []
+    assert bot.end_notice() == []
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_a_reason_is_kept_redacted_and_bounded(bot: Bot) -> None:
 def test_an_empty_reason_changes_nothing(bot: Bot, text: str | None) -> None:
     with_reason(bot, text)
     assert bot.opinions() == [("slack:T1:U1", False, "")]
-    assert len(bot.told()) == 1
+    assert len(bot.end_notice()) == 1
 
 
 def test_a_reason_that_overtakes_its_press_is_kept(bot: Bot) -> None:
@@ -402,7 +402,7 @@ def test_nobody_judges_or_is_told_of_an_answer_by_its_id_alone(bot: Bot, changes
     view = {"callback_id": REASON, "private_metadata": carried(**changes)}
     bot.feedback.on_reason(submission(view, "It is old.", "U2"))
     assert bot.opinions() == bot.opinions("c" * 32) == []
-    assert bot.told() == []
+    assert bot.end_notice() == []
 
 
 def test_who_asked_may_judge_where_no_place_is_kept(bot: Bot) -> None:
@@ -431,7 +431,7 @@ def texts(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def test_the_maintainers_are_told_once_and_the_reason_follows(bot: Bot) -> None:
     bot.feedback.on_button(press(button("negative")))
-    [first] = bot.told()
+    [first] = bot.end_notice()
     link = f"An answer (https://acme.slack.com/archives/C1/p{TS.replace('.', '')})"
     question = "Where is <!channel> *the* key, [REDACTED]?"
     command = f"lore answers show {ANSWER}"
@@ -439,7 +439,7 @@ def test_the_maintainers_are_told_once_and_the_reason_follows(bot: Bot) -> None:
     assert first["text"] == f"An answer did not help. {command}"
     bot.feedback.on_button(press(button("negative")))  # came once more
     bot.feedback.on_reason(submission(bot.slack.views[0][1], "Say <!here> and <@U2>: *hunter2*"))
-    [second] = bot.told()
+    [second] = bot.end_notice()
     reason = "Say <!here> and <@U2>: *[REDACTED]*"
     assert texts(second["blocks"]) == [link, " did not help.", question, "Reason:", reason, command]
     assert reason not in second["text"]
@@ -467,23 +467,23 @@ def test_who_is_forgotten_while_the_maintainers_are_told_is_forgotten_there_too(
 ) -> None:
     bot = make_bot(cast("FakeSlack", Meanwhile(slack, lambda: records.forget("slack:T1:U2"))), records)
     bot.feedback.on_button(press(button("negative"), "U2"))
-    assert bot.told() == []
+    assert bot.end_notice() == []
 
 
 def test_nothing_that_people_type_is_hidden_from_the_maintainers(bot: Bot) -> None:
     with_reason(bot, "It is \u202edlo\u202c and\u200b \U000e0041long")
-    assert "It is dlo and long" in texts(bot.told()[0]["blocks"])
+    assert "It is dlo and long" in texts(bot.end_notice()[0]["blocks"])
 
 
 def test_the_maintainers_are_told_of_a_changed_mind(bot: Bot) -> None:
     with_reason(bot, "It is old.")
     bot.feedback.on_button(press(button("positive"), at=START + 1))
-    [message] = bot.told()
+    [message] = bot.end_notice()
     assert "did not help; the person has since found it helpful." in message["text"]
     assert "It is old." not in texts(message["blocks"])
     bot.feedback.on_reaction(reaction("-1", "U2", at=START + 2))
     bot.feedback.on_reaction(reaction("-1", "U2", at=START + 3, added=False))
-    [_, message] = bot.told()
+    [_, message] = bot.end_notice()
     assert "taken that back" in message["text"]
 
 
@@ -498,7 +498,7 @@ def test_the_maintainers_are_told_of_a_changed_mind(bot: Bot) -> None:
 )
 def test_what_was_asked_in_private_is_not_repeated(bot: Bot, channel: str, ephemeral: bool) -> None:
     with_reason(bot, "It is old.", channel=channel, ephemeral=ephemeral)
-    [message] = bot.told()
+    [message] = bot.end_notice()
     shown = texts(message["blocks"])
     assert shown[1:] == [" did not help.", "Reason:", "It is old.", f"lore answers show {ANSWER}"]
     assert "key" not in json.dumps(message)
@@ -508,7 +508,7 @@ def test_what_was_asked_in_private_is_not_repeated(bot: Bot, channel: str, ephem
 def test_the_trace_is_linked_where_there_is_one(slack: FakeSlack, records: Records) -> None:
     bot = make_bot(slack, records, trace_url=TRACE)
     bot.feedback.on_button(press(button("negative")))
-    [message] = bot.told()
+    [message] = bot.end_notice()
     assert texts(message["blocks"])[-1] == f"How it came about (https://traces.example.com/{ANSWER}?tab=1)"
 
 
@@ -540,5 +540,5 @@ def test_a_reason_that_comes_while_the_first_message_is_posted_is_told(slack: Fa
 
     slack.before = send_the_reason
     first.feedback.on_button(press(button("negative")))
-    [message] = first.told()
+    [message] = first.end_notice()
     assert "It is old." in texts(message["blocks"])

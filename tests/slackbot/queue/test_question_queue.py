@@ -16,14 +16,14 @@ from lore.records.engine import open_engine
 from lore.records.leases import LeaseStore
 from lore.records.posted_answers import PostedAnswers
 from lore.records.records import Records
-from lore.slackbot.app.assembly import Reception
 from lore.slackbot.queue.leases import HeldLeases
+from lore.slackbot.queue.question_queue import QuestionQueue
 from lore.slackbot.render import phrases
 from lore.types import Question
 from sqlalchemy import text
 
 from tests.slackbot.fake_slack import FakeSlack
-from tests.slackbot.queues import Clock, Scripted, make_question, make_slack, open_queue, shown_key
+from tests.slackbot.queues import Clock, Scripted, make_question, make_queue, make_slack, shown_key
 
 SECONDS = 60.0
 
@@ -65,23 +65,23 @@ class House:
         self.claims = LeaseStore(records.engine)
         self.places = PostedAnswers(records.engine)
         self.gate = Gate()
-        self.opened: list[Reception] = []
+        self.opened: list[QuestionQueue] = []
 
-    def open(self, pipeline: Scripted | None = None, **options: Any) -> Reception:
-        reception = open_queue(self.slack, self.claims, self.places, pipeline or Scripted(), **options)
-        reception.queue.start()
-        self.opened.append(reception)
-        return reception
+    def open(self, pipeline: Scripted | None = None, **options: Any) -> QuestionQueue:
+        queue = make_queue(self.slack, self.claims, self.places, pipeline or Scripted(), **options)
+        queue.start()
+        self.opened.append(queue)
+        return queue
 
-    def gated(self, **options: Any) -> Reception:
+    def gated(self, **options: Any) -> QuestionQueue:
         return self.open(Scripted(between=self.gate), **options)
 
     def finish(self) -> None:
         """Wait until all is answered, and stop."""
         self.gate.open()
-        for reception in self.opened:
-            assert reception.queue.wait_until_idle(SECONDS)
-            reception.queue.stop()
+        for queue in self.opened:
+            assert queue.wait_until_idle(SECONDS)
+            queue.stop()
 
     def is_finished(self, key: str) -> bool:
         return not self.claims.take(key, "other", 60) and all(claim.key != key for claim in self.claims.expired())
@@ -110,9 +110,9 @@ def until(slack: FakeSlack, name: str, **wanted: str) -> threading.Event:
 
 
 def test_a_question_is_answered_in_its_thread(house: House) -> None:
-    reception = house.open()
+    queue = house.open()
     question = make_question(house.slack)
-    reception.take(question)
+    queue.take(question)
     house.finish()
     [answer] = house.slack.own("C1")
     assert answer["thread_ts"] == question.ts
@@ -124,13 +124,13 @@ def test_a_question_is_answered_in_its_thread(house: House) -> None:
 
 
 def test_what_is_delivered_often_is_answered_once(house: House) -> None:
-    reception = house.open()
+    queue = house.open()
     question = make_question(house.slack)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(reception.take, [question] * 40))
+        list(pool.map(queue.take, [question] * 40))
     house.finish()
-    reception = house.open(owner="after a restart")
-    reception.take(question)
+    queue = house.open(owner="after a restart")
+    queue.take(question)
     house.finish()
     assert len(house.slack.own("C1")) == 1
 
@@ -150,58 +150,58 @@ def test_thousands_of_deliveries_to_two_processes_are_one_answer_each(records_ur
 
 
 def test_what_cannot_be_kept_is_not_taken(house: House, records: Records) -> None:
-    reception = house.open()
+    queue = house.open()
     with records.engine.begin() as connection:
         connection.execute(text("ALTER TABLE lore_claims RENAME TO elsewhere"))
     with pytest.raises(RecordsError):
-        reception.take(make_question(house.slack))
+        queue.take(make_question(house.slack))
     house.finish()
     assert house.slack.calls == []
 
 
 def test_there_is_a_sign_before_anybody_works_on_it(house: House) -> None:
     status = until(house.slack, "set_status")
-    reception = open_queue(house.slack, house.claims, house.places, Scripted())
+    queue = make_queue(house.slack, house.claims, house.places, Scripted())
     question = make_question(house.slack)
-    reception.take(question)
+    queue.take(question)
     assert status.wait(SECONDS)
-    reception.queue.stop()
-    assert house.statuses(question.ts) == ["is looking for an answer…"]
+    queue.stop()
+    assert house.statuses(question.ts) == [phrases.LOOKING]
 
 
 def test_who_waits_is_told_the_place_and_when_it_moves(house: House) -> None:
     clock = Clock()
-    reception = house.gated(clock=clock, slack_workers=1)
+    queue = house.gated(clock=clock, slack_workers=1)
     questions = [make_question(house.slack, f"Question {number}?", user=f"U{number}") for number in range(3)]
     for question in questions:
-        reception.take(question)
+        queue.take(question)
         house.gate.wait(1)
     house.finish()
-    assert "is busy, your place is 1…" in house.statuses(questions[1].ts)
-    assert "is busy, your place is 2…" in house.statuses(questions[2].ts)
+    assert phrases.waiting(1) in house.statuses(questions[1].ts)
+    assert phrases.waiting(2) in house.statuses(questions[2].ts)
 
 
 def test_a_place_that_moved_is_shown_by_the_next_beat(house: House) -> None:
-    reception = house.gated(slack_workers=1)
+    queue = house.gated(slack_workers=1)
     questions = [make_question(house.slack, f"Question {number}?", user=f"U{number}") for number in range(3)]
     for question in questions:
-        reception.take(question)
+        queue.take(question)
         house.gate.wait(1)
     house.gate.let(1)
     house.gate.wait(2)
-    moved = until(house.slack, "set_status", thread_ts=questions[2].ts, status="is busy, your place is 1…")
-    reception.queue.beat()
+    moved = until(house.slack, "set_status", thread_ts=questions[2].ts, status=phrases.waiting(1))
+    queue.beat()
     assert moved.wait(SECONDS)
     house.finish()
 
 
 def test_where_no_status_can_be_shown_a_message_stands_in_and_becomes_the_answer(house: House) -> None:
     house.slack.refuse("set_status", "missing_scope", times=None)
-    reception = house.gated()
+    queue = house.gated()
     questions = [make_question(house.slack, user=user) for user in ("U1", "U2")]
-    reception.take(questions[0])
+    queue.take(questions[0])
     house.gate.wait(1)
-    reception.take(questions[1])
+    queue.take(questions[1])
     house.finish()
     answers = house.slack.own("C1")
     assert Counter(map(shown_key, answers)) == {question.key: 1 for question in questions}
@@ -210,13 +210,13 @@ def test_where_no_status_can_be_shown_a_message_stands_in_and_becomes_the_answer
 
 
 def test_what_does_not_fit_into_the_queueis_told_so_once(house: House) -> None:
-    reception = house.gated(slack_workers=1, slack_queue=1)
+    queue = house.gated(slack_workers=1, slack_queue=1)
     questions = [make_question(house.slack, f"Question {number}?", user=f"U{number}") for number in range(3)]
-    reception.take(questions[0])
+    queue.take(questions[0])
     house.gate.wait(1)
     posted = until(house.slack, "post")
     for question in (questions[1], questions[2], questions[2]):
-        reception.take(question)
+        queue.take(question)
     assert posted.wait(SECONDS)
     house.finish()
     refused = [message for message in house.slack.own("C1") if message["thread_ts"] == questions[2].ts]
@@ -226,60 +226,60 @@ def test_what_does_not_fit_into_the_queueis_told_so_once(house: House) -> None:
 
 
 def test_who_asks_too_much_is_told_once_and_alone(house: House) -> None:
-    reception = house.open(clock=Clock(), slack_user_limit=2)
+    queue = house.open(clock=Clock(), slack_user_limit=2)
     questions = [make_question(house.slack, f"Question {number}?") for number in range(5)]
     for question in questions:
-        reception.take(question)
+        queue.take(question)
     house.finish()
     assert {message["thread_ts"] for message in house.slack.own("C1")} == {question.ts for question in questions[:2]}
     [told] = house.slack.ephemerals
     assert (told["user"], told["thread_ts"]) == ("U1", questions[2].ts)
-    assert told["text"] == phrases.user_limit(2, 600)
+    assert told["text"] == phrases.rate_limited("person", 2, 600)
     assert all(house.is_finished(question.key) for question in questions)
 
 
 def test_in_a_direct_message_a_limit_is_said_as_any_message(house: House) -> None:
-    reception = house.open(slack_user_limit=1)
+    queue = house.open(slack_user_limit=1)
     questions = [make_question(house.slack, channel="D1", room="direct", via="direct") for _ in range(3)]
     for question in questions:
-        reception.take(question)
+        queue.take(question)
     house.finish()
     texts = [message["text"] for message in house.slack.own("D1")]
-    assert sum("You asked 1 question in ten minutes" in text for text in texts) == 1
+    assert sum("You've asked 1 question in ten minutes" in text for text in texts) == 1
     assert len(texts) == 2
 
 
 def test_one_persons_ten_questions_hold_nobody_up(house: House) -> None:
     pipeline = Scripted(between=house.gate)
-    reception = house.open(pipeline, slack_workers=1)
+    queue = house.open(pipeline, slack_workers=1)
     for number in range(10):
-        reception.take(make_question(house.slack, f"a{number}", user="U1"))
+        queue.take(make_question(house.slack, f"a{number}", user="U1"))
         house.gate.wait(1)
     for name, user in (("b0", "U2"), ("b1", "U2"), ("c0", "U3")):
-        reception.take(make_question(house.slack, name, user=user))
+        queue.take(make_question(house.slack, name, user=user))
     house.finish()
     order = [question.text for question in pipeline.asked]
     assert order[:6] == ["a0", "a1", "b0", "c0", "a2", "b1"]
 
 
 def test_one_person_leaves_a_worker_to_the_others(house: House) -> None:
-    reception = house.gated(slack_workers=3)
+    queue = house.gated(slack_workers=3)
     for number in range(3):
-        reception.take(make_question(house.slack, f"a{number}", user="U1"))
+        queue.take(make_question(house.slack, f"a{number}", user="U1"))
     house.gate.wait(2)
-    reception.take(make_question(house.slack, "b0", user="U2"))
+    queue.take(make_question(house.slack, "b0", user="U2"))
     house.gate.wait(3)
     assert Counter(name[0] for name in house.gate.came) == {"a": 2, "b": 1}
     house.finish()
 
 
 def test_the_questions_of_a_thread_are_answered_one_after_the_other(house: House) -> None:
-    reception = house.gated(slack_workers=4)
+    queue = house.gated(slack_workers=4)
     first = make_question(house.slack, "first")
-    reception.take(first)
+    queue.take(first)
     house.gate.wait(1)
-    reception.take(make_question(house.slack, "second", user="U2", thread_ts=first.ts, via="thread"))
-    reception.take(make_question(house.slack, "elsewhere", user="U3"))
+    queue.take(make_question(house.slack, "second", user="U2", thread_ts=first.ts, via="thread"))
+    queue.take(make_question(house.slack, "elsewhere", user="U3"))
     house.gate.wait(2)
     assert house.gate.came == ["first", "elsewhere"]
     house.finish()
@@ -289,9 +289,9 @@ def test_the_questions_of_a_thread_are_answered_one_after_the_other(house: House
 def test_who_lost_a_question_to_another_process_does_not_answer_it(house: House) -> None:
     clock = Clock()
     house.claims = LeaseStore(house.records.engine, clock.moment)
-    reception = house.gated(clock=clock)
+    queue = house.gated(clock=clock)
     question = make_question(house.slack)
-    reception.take(question)
+    queue.take(question)
     house.gate.wait(1)
     others = LeaseStore(house.records.engine, lambda: clock.moment() + timedelta(seconds=31))
     assert others.take(question.key, "b", 30)  # this process stood still
@@ -303,14 +303,14 @@ def test_who_lost_a_question_to_another_process_does_not_answer_it(house: House)
 def test_what_waits_long_is_held_by_its_pulse(house: House) -> None:
     clock = Clock()
     house.claims = LeaseStore(house.records.engine, clock.moment)
-    reception = house.gated(clock=clock, slack_workers=1)
+    queue = house.gated(clock=clock, slack_workers=1)
     questions = [make_question(house.slack, user=user) for user in ("U1", "U2")]
     for question in questions:
-        reception.take(question)
+        queue.take(question)
     house.gate.wait(1)
     for _ in range(20):
         clock.forward(20)
-        reception.queue.beat()
+        queue.beat()
         assert house.claims.expired() == []
     house.finish()
     assert len(house.slack.own("C1")) == 2
@@ -321,11 +321,11 @@ def test_what_slack_refuses_for_good_is_logged_once(house: House, code: str, cap
     for verb in ("set_status", "start_stream", "post", "update", "post_ephemeral"):
         house.slack.refuse(verb, code, times=None)
     pipeline = Scripted()
-    reception = house.open(pipeline)
+    queue = house.open(pipeline)
     questions = [make_question(house.slack, user=f"U{number}") for number in range(5)]
     with caplog.at_level(logging.INFO):
         for question in questions:
-            reception.take(question)
+            queue.take(question)
         house.finish()
     errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(errors) == 1
@@ -335,9 +335,9 @@ def test_what_slack_refuses_for_good_is_logged_once(house: House, code: str, cap
 
 
 def test_a_command_is_answered_to_the_asker_alone(house: House) -> None:
-    reception = house.open()
+    queue = house.open()
     question = make_question(house.slack, via="command")
-    reception.take(question)
+    queue.take(question)
     house.finish()
     assert house.slack.own("C1") == []
     assert house.slack.ephemerals[-1]["user"] == "U1"
@@ -349,11 +349,11 @@ def test_a_command_is_answered_to_the_asker_alone(house: House) -> None:
 
 
 def test_what_is_being_answered_ends_before_the_bot_does(house: House) -> None:
-    reception = house.gated()
+    queue = house.gated()
     question = make_question(house.slack)
-    reception.take(question)
+    queue.take(question)
     house.gate.wait(1)
-    stopping = threading.Thread(target=reception.queue.stop)
+    stopping = threading.Thread(target=queue.stop)
     stopping.start()
     house.gate.open()
     stopping.join(SECONDS)
@@ -363,27 +363,27 @@ def test_what_is_being_answered_ends_before_the_bot_does(house: House) -> None:
 
 
 def test_a_bot_that_stops_takes_nothing_more(house: House) -> None:
-    reception = house.open()
-    reception.queue.stop()
+    queue = house.open()
+    queue.stop()
     with pytest.raises(RecordsError) as refused:
-        reception.take(make_question(house.slack))
+        queue.take(make_question(house.slack))
     assert refused.value.retryable
     assert house.claims.expired() == []
 
 
 def test_what_waits_is_handed_over_to_another_process(house: House) -> None:
-    reception = house.gated(slack_workers=1)
+    queue = house.gated(slack_workers=1)
     questions = [make_question(house.slack, f"Question {number}?", user=f"U{number}") for number in range(4)]
     for question in questions:
-        reception.take(question)
+        queue.take(question)
         house.gate.wait(1)
-    reception.queue.stop(0)  # the one that is being answered showed nothing yet, and is handed over, too
+    queue.stop(0)  # the one that is being answered showed nothing yet, and is handed over, too
     assert {claim.key for claim in house.claims.expired()} == {question.key for question in questions}
     house.gate.open()
     second = house.open(owner="b")
-    assert second.recovery.look() == 4
-    assert second.queue.wait_until_idle(SECONDS)
-    second.queue.stop()
+    assert second.recover() == 4
+    assert second.wait_until_idle(SECONDS)
+    second.stop()
     assert Counter(map(shown_key, house.slack.own("C1"))) == Counter(question.key for question in questions)
 
 
@@ -399,11 +399,11 @@ class Away(LeaseStore):
 
 def test_where_the_records_are_away_a_bot_that_stops_tries_them_once_and_not_for_each_question(house: House) -> None:
     house.claims = away = Away(house.records.engine)
-    reception = house.gated(slack_workers=1)
+    queue = house.gated(slack_workers=1)
     for number in range(6):
-        reception.take(make_question(house.slack, f"Question {number}?", user=f"U{number}"))
+        queue.take(make_question(house.slack, f"Question {number}?", user=f"U{number}"))
     house.gate.wait(1)
-    reception.queue.stop(0)
+    queue.stop(0)
     assert away.tried == 1
 
 
@@ -411,22 +411,22 @@ def test_who_waits_too_long_for_slow_records_is_left_to_slack(records: Records) 
     slow, going = threading.Event(), threading.Event()
 
     class Slow(LeaseStore):
-        def first(self, *given: Any) -> bool:
+        def add(self, *given: Any) -> bool:
             going.set()
             assert slow.wait(SECONDS)
-            return super().first(*given)
+            return super().add(*given)
 
     slack = make_slack()
     leases = HeldLeases(Slow(records.engine), "a", turn=0.01)
-    first = threading.Thread(target=leases.first, args=[make_question(slack)])
+    first = threading.Thread(target=leases.acquire, args=[make_question(slack)])
     first.start()
     assert going.wait(SECONDS)
     late = make_question(slack, "And then?")
     with pytest.raises(RecordsError) as refused:
-        leases.first(late)
+        leases.acquire(late)
     slow.set()
     first.join(SECONDS)
-    assert refused.value.retryable and leases.first(late) is not None
+    assert refused.value.retryable and leases.acquire(late) is not None
 
 
 def test_an_answer_that_is_shown_in_part_ends_in_words_that_say_so(house: House) -> None:
@@ -437,27 +437,27 @@ def test_an_answer_that_is_shown_in_part_ends_in_words_that_say_so(house: House)
         clock.forward(1)
         house.gate(piece, question)
 
-    reception = house.open(Scripted(("One sentence. ", "Two sentences. ", "Three."), between), clock=clock)
+    queue = house.open(Scripted(("One sentence. ", "Two sentences. ", "Three."), between), clock=clock)
     question = make_question(house.slack)
-    reception.take(question)
+    queue.take(question)
     house.gate.wait(1)
-    reception.queue.stop(0)
+    queue.stop(0)
     [answer] = house.slack.own("C1")
     assert "One sentence." in str(answer["blocks"])
     assert phrases.STOPPED in str(answer["blocks"])
     assert "Three" not in str(answer["blocks"])
     house.gate.open()
-    assert reception.queue.wait_until_idle(SECONDS)
+    assert queue.wait_until_idle(SECONDS)
     assert house.slack.own("C1") == [answer]  # the answer that came too late changes nothing
     assert house.is_finished(question.key)
 
 
 def test_a_command_that_waits_ends_in_an_apology(house: House) -> None:
-    reception = house.gated(slack_workers=1)
-    reception.take(make_question(house.slack))
+    queue = house.gated(slack_workers=1)
+    queue.take(make_question(house.slack))
     house.gate.wait(1)
     command = make_question(house.slack, via="command", user="U2")
-    reception.take(command)
-    reception.queue.stop(0)
+    queue.take(command)
+    queue.stop(0)
     assert house.slack.ephemerals[-1]["text"] == phrases.STOPPED
     assert house.is_finished(command.key)

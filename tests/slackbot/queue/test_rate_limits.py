@@ -25,9 +25,9 @@ def test_one_too_many_is_told_when_the_next_may_come(clock: Clock) -> None:
     clock.forward(100)
     assert limits.admit(ASK) is None
     clock.forward(100)
-    assert limits.admit(ASK) == RateLimitHit("person", 2, 400, say=True)
+    assert limits.admit(ASK) == RateLimitHit("person", 2, 400, is_first=True)
     clock.forward(399.5)
-    assert limits.admit(ASK) == RateLimitHit("person", 2, 1, say=False)
+    assert limits.admit(ASK) == RateLimitHit("person", 2, 1, is_first=False)
     clock.forward(0.5)
     assert limits.admit(ASK) is None  # the first one is ten minutes old
 
@@ -47,7 +47,7 @@ def test_a_flood_is_told_once_and_the_next_flood_again(clock: Clock) -> None:
 
     def flood() -> list[bool]:
         limits.admit(ASK)
-        return [refusal.say for refusal in map(limits.admit, [ASK] * 5) if refusal]
+        return [hit.is_first for hit in map(limits.admit, [ASK] * 5) if hit]
 
     assert flood() == [True, False, False, False, False]
     clock.forward(600)
@@ -66,8 +66,8 @@ def test_a_channel_is_full_for_all_and_each_is_told_once(clock: Clock) -> None:
     limits = RateLimiter(0, 2, clock=clock)
     assert [limits.admit(replace(ASK, user=f"U{number}")) for number in range(2)] == [None, None]
     for user in ("U8", "U9"):
-        refusals = [limits.admit(replace(ASK, user=user)) for _ in range(3)]
-        assert [refusal and (refusal.whose, refusal.say) for refusal in refusals] == [
+        hits = [limits.admit(replace(ASK, user=user)) for _ in range(3)]
+        assert [hit and (hit.scope, hit.is_first) for hit in hits] == [
             ("channel", True),
             ("channel", False),
             ("channel", False),
@@ -98,9 +98,9 @@ def test_zero_is_no_limit(clock: Clock) -> None:
 def test_many_threads_are_counted_together(clock: Clock) -> None:
     limits = RateLimiter(30, 0, clock=clock)
     with ThreadPoolExecutor(8) as pool:
-        refusals = list(pool.map(limits.admit, [ASK] * 200))
-    assert refusals.count(None) == 30
-    assert sum(refusal.say for refusal in refusals if refusal) == 1
+        hits = list(pool.map(limits.admit, [ASK] * 200))
+    assert hits.count(None) == 30
+    assert sum(hit.is_first for hit in hits if hit) == 1
 
 
 def test_who_asked_long_ago_is_forgotten_and_may_ask(clock: Clock) -> None:

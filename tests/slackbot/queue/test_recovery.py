@@ -11,11 +11,12 @@ import pytest
 from lore.records.leases import LeaseStore
 from lore.records.posted_answers import PostedAnswers
 from lore.records.records import Records
+from lore.slackbot.background import BackgroundPool
 from lore.slackbot.events.router import QuickReplies
+from lore.slackbot.queue.fair_queue import FairQueue
 from lore.slackbot.queue.leases import HeldLeases, Lease
+from lore.slackbot.queue.question_queue import QuestionQueue
 from lore.slackbot.queue.rate_limits import RateLimiter
-from lore.slackbot.queue.recovery import Recovery
-from lore.slackbot.queue.settling import Settling
 from lore.slackbot.render import phrases
 from lore.slackbot.reply.answer_worker import AnswerWorker
 from lore.slackbot.reply.delivery import Delivery
@@ -28,7 +29,7 @@ from lore.slackbot.types import SlackQuestion
 from lore.types import Question
 
 from tests.slackbot.fake_slack import FakeSlack
-from tests.slackbot.queues import BUTTONS, Clock, Scripted, make_question, make_slack, shown_key
+from tests.slackbot.queues import BUTTONS, Clock, Scripted, make_question, make_slack, never, shown_key
 
 PIECES = ("One sentence. ", "Two sentences. ", "Three sentences. ", "Four.")
 WHOLE = "One sentence. Two sentences. Three sentences. Four."
@@ -62,6 +63,22 @@ class Mortal:
         return call
 
 
+class Immediate(FairQueue):
+    """A queue that lets `answer` work at once, in the thread of the test."""
+
+    def __init__(self) -> None:
+        super().__init__(1, each=1)
+        self.room = True
+        self.answer: Callable[[Lease], None] = never
+
+    def put(self, lease: Lease) -> bool:
+        self.answer(lease)
+        return True
+
+    def has_room(self) -> bool:
+        return self.room
+
+
 class Process:
     """One process of the bot, whose threads are the test's: it answers and recovers when it is told to."""
 
@@ -69,47 +86,44 @@ class Process:
         self.slack = slack
         self.pipeline = pipeline or Scripted(PIECES, lambda number, question: world.clock.forward(1))
         self.leases = HeldLeases(world.claims, owner, clock=world.clock)
-        pace, refused, trouble = (
-            RateBudgets(clock=world.clock),
-            RefusalCache(clock=world.clock),
-            ErrorLog(clock=world.clock),
-        )
-        self.signs = StatusIndicator(slack, pace, refused, lambda task: task(), clock=world.clock)
-        self.answering = AnswerWorker(
+        budgets, refusals = RateBudgets(clock=world.clock), RefusalCache(clock=world.clock)
+        errors, limiter = ErrorLog(clock=world.clock), RateLimiter(0, 0)
+        self.status = StatusIndicator(slack, budgets, refusals, lambda task: task(), clock=world.clock)
+        self.worker = AnswerWorker(
             self.pipeline,
             world.places,
-            self.signs,
-            trouble,
+            self.status,
+            errors,
             history=lambda question: (),
             audiences=lambda question: ("public",),
-            deliver=lambda lease: Delivery(lease, slack, lambda _: (BUTTONS,), pace, refused),
+            deliver=lambda lease: Delivery(lease, slack, lambda _: (BUTTONS,), budgets, refusals),
         )
-        self.settling = Settling(slack, world.places)
-        self.room = True
-        self.quick_replies = QuickReplies(
-            self.leases, slack, lambda task: task(), RateLimiter(0, 0), forget=world.forget
-        )
-        self.recovery = Recovery(
+        self.quick_replies = QuickReplies(self.leases, slack, lambda task: task(), limiter, errors, forget=world.forget)
+        self.waiting = Immediate()
+        self.waiting.answer = self._answer
+        self.queue = QuestionQueue(
             self.leases,
             slack,
-            self.settling,
-            trouble,
-            resume=self._resume,
-            has_room=lambda: self.room,
-            quick_reply=self.quick_replies.again,
+            world.places,
+            self.waiting,
+            limiter,
+            self.status,
+            errors,
+            BackgroundPool(1),
+            answer=never,
+            quick_reply=self.quick_replies.reply,
+            workers=1,
         )
 
     def answer(self, question: SlackQuestion) -> Lease:
-        lease = self.leases.first(question)
+        lease = self.leases.acquire(question)
         assert lease is not None
-        self.signs.show(lease, "is looking for an answer…")
-        self.answering.answer(lease)
+        self._answer(lease)
         return lease
 
-    def _resume(self, lease: Lease) -> bool:
-        self.signs.show(lease, "is looking for an answer…")
-        self.answering.answer(lease)
-        return True
+    def _answer(self, lease: Lease) -> None:
+        self.status.show(lease, "is looking for an answer…")
+        self.worker.answer(lease)
 
 
 class World:
@@ -131,7 +145,7 @@ class World:
 
     def left_by_a_dead_one(self, question: SlackQuestion, **noted: str) -> SlackQuestion:
         """A question whose process died once it had noted this."""
-        lease = HeldLeases(self.claims, "dead", clock=self.clock).first(question)
+        lease = HeldLeases(self.claims, "dead", clock=self.clock).acquire(question)
         assert lease is not None
         if noted:
             lease.note(**noted)
@@ -140,7 +154,7 @@ class World:
 
     def recover(self, owner: str = "b") -> Process:
         process = self.process(owner)
-        process.recovery.look()
+        process.queue.recover()
         return process
 
     @property
@@ -219,7 +233,7 @@ def test_whenever_the_recovering_process_dies_the_next_one_ends_it(
             world.slack.start_stream("C1", question.ts, team="T1", user="U1", markdown="One sen")
         world.left_by_a_dead_one(question, **noted)
         try:
-            world.process("dying", Mortal(world.slack, moment, after=after)).recovery.look()
+            world.process("dying", Mortal(world.slack, moment, after=after)).queue.recover()
             break
         except Killed:
             pass
@@ -253,7 +267,7 @@ def test_whenever_a_process_dies_a_courtesy_is_done_and_nothing_is_asked(
         world.clock.forward(31)
         assert world.recover().pipeline.asked == []
         said = world.slack.ephemerals if via == "command" else world.slack.own("C1")
-        words = "I removed 1 question" if what == "forget_me" else "What would you like to know?"
+        words = "I deleted 1 question" if what == "forget_me" else "What would you like to know?"
         assert all(words in one["text"] for one in said)
         assert len(said) == (1 + after if via == "command" else 1)  # nobody can look for what one person alone sees
         assert set(world.forgotten) == ({"slack:T1:U1"} if what == "forget_me" else set())
@@ -279,7 +293,7 @@ def test_a_stream_of_another_question_in_the_thread_goes_on(world: World) -> Non
         world.slack.start_stream("C1", dead.ts, team="T1", user=user, markdown="One sen") for user in ("U2", "U1")
     ]
     world.left_by_a_dead_one(dead, kind="stream")
-    lease = HeldLeases(world.claims, "alive", clock=world.clock).first(alive)
+    lease = HeldLeases(world.claims, "alive", clock=world.clock).acquire(alive)
     assert lease
     lease.note(kind="stream", shown=streams[0])
     world.recover()
@@ -301,17 +315,17 @@ def test_where_nothing_was_shown_the_question_is_read_again_and_answered(world: 
 
 
 def test_a_lease_that_did_not_end_is_left_alone(world: World) -> None:
-    HeldLeases(world.claims, "alive", clock=world.clock).first(make_question(world.slack))
+    HeldLeases(world.claims, "alive", clock=world.clock).acquire(make_question(world.slack))
     world.clock.forward(29)
-    assert world.process().recovery.look() == 0
+    assert world.process().queue.recover() == 0
     assert world.slack.own("C1") == []
 
 
 def test_what_this_process_is_late_to_extend_is_not_taken_from_itself(world: World) -> None:
     process = world.process()
-    assert process.leases.first(make_question(world.slack))
+    assert process.leases.acquire(make_question(world.slack))
     world.clock.forward(31)
-    assert process.recovery.look() == 0
+    assert process.queue.recover() == 0
     process.leases.extend()
     assert world.claims.expired() == []
 
@@ -387,7 +401,7 @@ def test_a_message_that_slack_lets_nobody_change_gets_the_apology_below_it(world
 
 def test_a_sign_that_was_left_becomes_the_answer(world: World) -> None:
     question = make_question(world.slack)
-    lease = HeldLeases(world.claims, "dead", clock=world.clock).first(question)
+    lease = HeldLeases(world.claims, "dead", clock=world.clock).acquire(question)
     assert lease
     ts = Poster(lease, world.slack).begin("placeholder", plain("Looking…"))
     world.clock.forward(31)
@@ -415,7 +429,7 @@ def test_what_cannot_even_end_in_an_apology_is_given_up(world: World, caplog: py
     for attempt in range(12):
         world.recover(f"attempt {attempt}")
         world.clock.forward(31)
-    assert "given up" in caplog.text
+    assert "Gave up" in caplog.text
     assert world.slack.counts()["post"] < 12
     world.assert_finished(question)
 
@@ -432,8 +446,8 @@ def test_a_channel_that_is_gone_ends_it_with_one_line(world: World, caplog: pyte
 def test_without_room_it_waits_where_it_is(world: World) -> None:
     question = world.left_by_a_dead_one(make_question(world.slack))
     process = world.process()
-    process.room = False
-    assert process.recovery.look() == 0
+    process.waiting.room = False
+    assert process.queue.recover() == 0
     [claim] = world.claims.expired()
     assert (claim.key, claim.attempts) == (question.key, 1)
 
@@ -444,9 +458,9 @@ def test_two_that_recover_at_once_give_one_answer(world: World) -> None:
 
     def between(number: int, question: Question) -> None:
         if number == 0:
-            assert second.recovery.look() == 0  # the first one has it
+            assert second.queue.recover() == 0  # the first one has it
 
-    world.process("b", pipeline=Scripted(PIECES, between)).recovery.look()
+    world.process("b", pipeline=Scripted(PIECES, between)).queue.recover()
     assert is_whole(world.shown)
     assert second.pipeline.asked == []
     world.assert_finished(question)
@@ -454,6 +468,6 @@ def test_two_that_recover_at_once_give_one_answer(world: World) -> None:
 
 def test_what_is_delivered_again_after_a_crash_is_left_to_the_recovery(world: World) -> None:
     question = world.left_by_a_dead_one(make_question(world.slack))
-    assert world.process().leases.first(question) is None
+    assert world.process().leases.acquire(question) is None
     world.recover()
     assert is_whole(world.shown)

@@ -101,12 +101,12 @@ def cases() -> list[tuple[str, list[SlackMessage]]]:
         ("a usual answer", render(answer(usual, sources), blocks_below=BELOW)),
         (
             "not found",
-            render(answer("The index holds nothing that answers this.", nearest=sources), blocks_below=BELOW),
+            render(answer("The index leases nothing that answers this.", nearest=sources), blocks_below=BELOW),
         ),
         ("many sources", render(answer("Much is said [1].", [cited(n, f"Page {n}") for n in range(1, 15)]))),
         ("unfinished", [partial(usual[: usual.index("return")])]),
         *((name, [notice(getattr(phrases, name))]) for name in ("APOLOGY", "WELCOME", "INDEX_UNREADABLE")),
-        ("limit", [notice(phrases.user_limit(20, 200))]),
+        ("limit", [notice(phrases.rate_limited("person", 20, 200))]),
         *found,
         ("long", render(answer(long, sources), blocks_below=BELOW)),
     ]

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from lore.query.verify.markup import DESTINATION
 from lore.slackbot.render.characters import JOINER
 from lore.slackbot.types import SlackMessage
 from lore.types import Answer, Citation, Plan, Question, Trace
@@ -21,7 +20,12 @@ _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _TOKEN = re.compile(r"<\s*(?:![a-z]|[@#][A-Z0-9])", re.IGNORECASE)
 _NAME = re.compile(r"(?<![^\W_])@(?:here|channel|everyone|group)", re.IGNORECASE)
 _BARE = re.compile(r"[*_~`\\\u200b-\u200f\ufe00-\ufe0f\u034f]")
-_TARGET = re.compile(r"\]" + DESTINATION.pattern, re.VERBOSE)
+_DESTINATION = re.compile(
+    r"""\(\s*(?:<(?P<angled>[^<>]*)>|(?P<plain>(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*))
+        (?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)""",
+    re.VERBOSE,
+)
+_TARGET = re.compile(r"\]" + _DESTINATION.pattern, re.VERBOSE)
 _INFO = re.compile(r"(?m)^([ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}(?=[^`\n]*$)|~{3,})[ \t]*[\w+#.\-]*)[^\n]*$")
 _FENCE = re.compile(r"(?:> )*```")
 

@@ -22,14 +22,20 @@ def test_a_phrase_is_short_and_is_shown_as_it_is_written(name: str) -> None:
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (phrases.user_limit(20, 200), "You asked 20 questions in ten minutes; the next one may come in 4 minutes."),
-        (phrases.user_limit(1, 0.2), "You asked 1 question in ten minutes; the next one may come in 1 second."),
         (
-            phrases.channel_limit(100, 60),
-            "This channel asked 100 questions in ten minutes; the next one may come in 60 seconds.",
+            phrases.rate_limited("person", 20, 200),
+            "You've asked 20 questions in ten minutes. You can ask again in 4 minutes.",
         ),
-        (phrases.waiting(3), "is busy, your place is 3…"),
-        (phrases.full(100), "I am busy: 100 questions are waiting, and I take no more for now. Please ask later."),
+        (
+            phrases.rate_limited("person", 1, 0.2),
+            "You've asked 1 question in ten minutes. You can ask again in 1 second.",
+        ),
+        (
+            phrases.rate_limited("channel", 100, 60),
+            "This channel has asked 100 questions in ten minutes. You can ask again in 60 seconds.",
+        ),
+        (phrases.waiting(3), "is busy; you're number 3 in line…"),
+        (phrases.full(100), "Sorry, I'm too busy: 100 questions are ahead of you. Please ask again later."),
         (phrases.reading(1), "is reading 1 passage…"),
         (phrases.and_more(2), "and 2 more"),
     ],
@@ -39,7 +45,7 @@ def test_numbers_and_times_are_said_as_a_person_would(said: str, expected: str) 
 
 
 def test_what_was_forgotten_is_counted() -> None:
-    stays = " Messages here in Slack stay until somebody deletes them."
-    assert phrases.forgotten(0, 0) == "I hold no record of you." + stays
-    assert phrases.forgotten(1, 0) == "Done: I removed 1 question with the answers, and 0 opinions." + stays
-    assert phrases.forgotten(12, 1) == "Done: I removed 12 questions with the answers, and 1 opinion." + stays
+    stays = " Messages in Slack stay until somebody deletes them."
+    assert phrases.forgotten(0, 0) == "I have no data about you." + stays
+    assert phrases.forgotten(1, 0) == "Done: I deleted 1 question with answers and 0 opinions." + stays
+    assert phrases.forgotten(12, 1) == "Done: I deleted 12 questions with answers and 1 opinion." + stays

@@ -96,7 +96,7 @@ def test_what_changes_while_slack_is_told_is_told_next(stage: Stage) -> None:
     stage.slack.before = meanwhile
     stage.signs.show(lease, phrases.LOOKING)
     assert stage.statuses == [phrases.LOOKING, phrases.SEARCHING]
-    assert lease.sign == phrases.SEARCHING
+    assert lease.shown_status == phrases.SEARCHING
 
 
 def test_once_there_is_an_answer_there_is_no_sign(stage: Stage) -> None:
@@ -122,7 +122,7 @@ def test_a_message_stands_in_and_is_changed_at_a_pace(stage: Stage) -> None:
     stage.clock.forward(60)
     stage.signs.refresh(lease)
     [message] = stage.slack.own("C1")
-    assert message["text"] == "Busy, your place is 1…"
+    assert message["text"] == "Busy; you're number 1 in line…"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_where_slack_fails_for_the_moment_the_sign_comes_later(stage: Stage) -> 
     stage.slack.refuse("set_status", "ratelimited", retryable=True)
     lease = stage.lease()
     stage.signs.show(lease, phrases.LOOKING)
-    assert (stage.statuses, lease.refused) == ([], None)
+    assert (stage.statuses, lease.refusal) == ([], None)
     stage.signs.refresh(lease)
     assert stage.statuses == [phrases.LOOKING]
 
@@ -170,8 +170,8 @@ def test_where_nothing_can_be_said_that_is_known_before_the_answer_is_written(
     lease = stage.lease()
     for doing in (phrases.LOOKING, phrases.SEARCHING):
         stage.signs.show(lease, doing)
-    assert lease.refused
-    assert lease.refused.code == code
+    assert lease.refusal
+    assert lease.refusal.code == code
     assert stage.slack.counts()[verb] == 1
 
 

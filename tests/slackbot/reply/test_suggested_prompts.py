@@ -20,13 +20,13 @@ def declare(folder: Path, **changes: object) -> Path:
 def test_the_first_four_questions_are_suggested(tmp_path: Path) -> None:
     questions = ["How do I\n rotate a key?", "How do I rotate a key?", *(f"Question {number}?" for number in range(5))]
     assert load_suggested_prompts(declare(tmp_path, suggested_questions=questions)) == SuggestedPrompts(
-        "I am Ada. For example, ask me:",
+        "I'm Ada. Try asking me:",
         ("How do I rotate a key?", "Question 0?", "Question 1?", "Question 2?"),
     )
 
 
 def test_a_long_name_is_left_out(tmp_path: Path) -> None:
-    assert load_suggested_prompts(declare(tmp_path, name="A" * 200)).title == "For example:"
+    assert load_suggested_prompts(declare(tmp_path, name="A" * 200)).title == "Try asking:"
 
 
 def test_nothing_is_suggested_where_nothing_is_declared(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from lore.errors import LoreError
 from lore.ingest.extract.staging import ExtractionManifest
@@ -47,6 +48,11 @@ class SourceStateTracker:
         if manifest.cursor is None or not isinstance(self._source, Rereadable):
             return None
         return self._source.rewind(manifest.cursor, [failure.document_id for failure in failures])
+
+    def last_report(self) -> Mapping[str, Any]:
+        """Return the report of the last sync; {} before the first."""
+        state = self._store.state(self._source.id)
+        return state.report if state else {}
 
     def save(self, report: SyncReport, reached: Cursor | None) -> None:
         """Save the outcome of a sync; the cursor moves to `reached`, and stays if that is None."""

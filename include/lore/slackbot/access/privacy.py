@@ -1,20 +1,19 @@
-"""What a person may have removed: their questions, where these were answered, what they thought of answers.
+"""The deletion of a person's data: their questions, where these were answered, and their opinions of answers.
 
-Questions that are answered at that very moment are recorded afterwards; the person asks once more for those. What
-stands in Slack is Slack's: only the messages that told the maintainers of this person's opinions are deleted, because
-their words are in them.
+Questions being answered at that moment are recorded afterwards; the person asks once more for those. Messages in Slack
+stay, except the notices to the maintainers, which quote this person's reasons.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
-from lore.records.opinions import PostedNotice
+from lore.records.opinions import Opinions, PostedNotice
 from lore.slackbot.render import phrases
-from lore.slackbot.types import SlackApi, SlackCallError
+from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.types import SlackCallError
 
 __all__ = ["Erasure", "Privacy"]
 
@@ -24,18 +23,11 @@ FLUSH_SECONDS = 10.0
 GONE = frozenset({"message_not_found", "channel_not_found", "thread_not_found"})
 
 
-class Opinions(Protocol):
-    """What is asked of `records.Opinions` here."""
-
-    def of(self, asker: str) -> tuple[int, Sequence[PostedNotice]]:
-        """How many opinions of a person stand, and where others were told of any."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """How many answers and opinions were removed. `waiting` is True where answers were still on their way into the
-    records, and `left` counts messages to the maintainers that Slack did not delete.
+    """The number of answers and opinions that were deleted.
+
+    `waiting` is True if answers were still being recorded, and `left` counts notices that Slack didn't delete.
     """
 
     answers: int
@@ -44,14 +36,15 @@ class Erasure:
     left: int = 0
 
     def in_words(self) -> str:
-        """What the person is told."""
+        """Return the reply to the person."""
         return phrases.forgotten(self.answers, self.opinions, waiting=self.waiting, left=self.left)
 
 
 class Privacy:
-    """Forgets people. `forget` removes the records of a person, those of where they were answered included, and returns
-    how many answers that were; `flush` waits for so many seconds until all answers are written, and says whether they
-    are.
+    """Deletes the data of people.
+
+    `forget` removes a person's records, those of posted answers included, and returns how many answers that were.
+    `flush` waits for so many seconds until all answers are recorded, and returns True if they are.
     """
 
     def __init__(
@@ -68,23 +61,23 @@ class Privacy:
         self._flush = flush
 
     def forget(self, asker: str) -> Erasure:
-        """Remove all that is kept of a person, who is named as in `SlackQuestion.asker`. Doing it twice is no harm.
+        """Delete the data of a person, named as in `SlackQuestion.asker`. Doing it twice does no harm.
 
-        Raises RecordsError, and ConfigurationError for "", which is everybody who is not known.
+        Raises RecordsError, and ConfigurationError for "", which stands for everybody unknown.
         """
-        written = self._flush(FLUSH_SECONDS)  # what waits would be written after it was forgotten
-        opinions, told = self._opinions.of(asker)
+        is_written = self._flush(FLUSH_SECONDS)  # what waits would be recorded after it was forgotten
+        opinions, notices = self._opinions.of(asker)
         answers = self._forget(asker)
-        left = sum(not self._deleted(message) for message in told)
-        log.info("A person was forgotten: %d answers, %d opinions.", answers, opinions)
-        return Erasure(answers, opinions, not written, left)
+        left = sum(not self._is_deleted(notice) for notice in notices)
+        log.info("Deleted the data of a person: %d answers, %d opinions.", answers, opinions)
+        return Erasure(answers, opinions, not is_written, left)
 
-    def _deleted(self, message: PostedNotice) -> bool:
+    def _is_deleted(self, notice: PostedNotice) -> bool:
         try:
-            self._slack.delete(message.channel, message.ts)
+            self._slack.delete(notice.channel, notice.ts)
         except SlackCallError as error:
             if error.code in GONE:
                 return True
-            log.error("A message to the maintainers with a forgotten person's opinion stays: %s", error)
+            log.error("Couldn't delete a notice with a forgotten person's opinion: %s", error)
             return False
         return True

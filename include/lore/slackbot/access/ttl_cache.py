@@ -1,4 +1,4 @@
-"""What was looked up a moment ago, kept for a while: each thing is asked for by one thread at a time."""
+"""A cache whose values expire, and each of which is looked up by one thread at a time."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class _CachedValue(Generic[Value]):
 
 
 class TtlCache(Generic[Key, Value]):
-    """Answers of `ask` by key, at most `size` of them; may be used by several threads.
+    """At most `size` results of `look_up` by key; used by several threads.
 
-    An answer is given again for `ttl` seconds, counted from before it was asked for. Then it is asked for anew, and
-    where that fails the old one still serves until it is `limit` seconds old. After that, the failure is raised.
+    A value is valid for `ttl` seconds, counted from before it was looked up. Then it is looked up anew; where that
+    fails, the old one serves until it is `limit` seconds old, and after that the failure is raised.
     """
 
     def __init__(
@@ -39,51 +39,50 @@ class TtlCache(Generic[Key, Value]):
         self._size = size
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: OrderedDict[Key, _CachedValue[Value]] = OrderedDict()
+        self._cached: OrderedDict[Key, _CachedValue[Value]] = OrderedDict()
         self._pending: dict[Key, Future[Value]] = {}
 
     def get(self, key: Key) -> Value:
-        """The answer. Raises SlackCallError where there is none that is young enough."""
+        """Return the value. Raises SlackCallError if none is young enough."""
         now = self._clock()
         with self._lock:
-            known = self._known.get(key)
-            if known is not None and now - known.asked_at < self._ttl:
-                return known.value
-            asking = self._pending.get(key)
-            if asking is None:
+            cached = self._cached.get(key)
+            if cached is not None and now - cached.asked_at < self._ttl:
+                return cached.value
+            pending = self._pending.get(key)
+            if pending is None:
                 mine = self._pending[key] = Future()
-        return asking.result() if asking is not None else self._fetch(key, mine, known, now)
+        return pending.result() if pending is not None else self._fetch(key, mine, cached, now)
 
     def drop(self, key: Key) -> None:
-        """Forget an answer, also the one that is being asked for: it may be from before what has changed."""
+        """Drop a value, also one being looked up: it may be outdated already."""
         with self._lock:
-            self._known.pop(key, None)
+            self._cached.pop(key, None)
             self._pending.pop(key, None)
 
-    def _fetch(self, key: Key, mine: Future[Value], known: _CachedValue[Value] | None, now: float) -> Value:
-        """Ask, for all who wait for it."""
+    def _fetch(self, key: Key, mine: Future[Value], old: _CachedValue[Value] | None, now: float) -> Value:
+        """Look a value up for all threads that wait for it."""
         try:
             value = self._look_up(key)
         except BaseException as error:
-            old = known is not None and now - known.asked_at < self._limit and isinstance(error, SlackCallError)
-            self._ended(key, mine, None)
-            if not old or known is None:
+            self._end(key, mine, None)
+            if old is None or now - old.asked_at >= self._limit or not isinstance(error, SlackCallError):
                 mine.set_exception(error)
                 raise
-            value = known.value
+            value = old.value
         else:
-            self._ended(key, mine, _CachedValue(value, now))
+            self._end(key, mine, _CachedValue(value, now))
         mine.set_result(value)
         return value
 
-    def _ended(self, key: Key, mine: Future[Value], found: _CachedValue[Value] | None) -> None:
+    def _end(self, key: Key, mine: Future[Value], found: _CachedValue[Value] | None) -> None:
         with self._lock:
             if self._pending.get(key) is not mine:
-                return  # it was dropped meanwhile, or is being asked for by another thread since
+                return  # it was dropped meanwhile, and another thread may look it up
             del self._pending[key]
             if found is None:
                 return
-            self._known[key] = found
-            self._known.move_to_end(key)
-            while len(self._known) > self._size:
-                self._known.popitem(last=False)
+            self._cached[key] = found
+            self._cached.move_to_end(key)
+            while len(self._cached) > self._size:
+                self._cached.popitem(last=False)

@@ -1,32 +1,32 @@
-"""The bot put together: records and pipeline in, something that can be started and stopped out."""
+"""The bot, put together: records and pipeline in; something to start and stop out."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
-from uuid import uuid4
 
 from lore.records.leases import LeaseStore
-from lore.records.opinions import Opinions
 from lore.records.posted_answers import PostedAnswers
 from lore.settings import Settings
 from lore.slackbot.access.audiences import Audiences
 from lore.slackbot.access.privacy import Privacy
 from lore.slackbot.app.app import EventExecutor, EventHandlers, make_app
-from lore.slackbot.app.assembly import Reception, open_reception
+from lore.slackbot.app.assembly import open_queue, process_name
+from lore.slackbot.background import BackgroundPool
 from lore.slackbot.events.incoming import read_command, read_event
 from lore.slackbot.events.router import EventRouter, QuickReplies
 from lore.slackbot.feedback.handlers import FeedbackHandlers, feedback_blocks
 from lore.slackbot.feedback.maintainers import MaintainersChannel
 from lore.slackbot.queue.leases import HeldLeases
-from lore.slackbot.queue.question_queue import BackgroundPool
+from lore.slackbot.queue.question_queue import QuestionQueue
 from lore.slackbot.queue.rate_limits import RateLimiter
 from lore.slackbot.reply.answer_worker import AnswerPipeline
 from lore.slackbot.reply.conversation import history
 from lore.slackbot.reply.suggested_prompts import load_suggested_prompts
-from lore.slackbot.types import BotIdentity, SlackApi
-from lore.sources.payload import Payload, as_mapping
+from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.error_log import ErrorLog
+from lore.slackbot.types import BotIdentity
+from lore.sources.payload import as_mapping
 
 if TYPE_CHECKING:
     from slack_bolt import App
@@ -36,44 +36,40 @@ if TYPE_CHECKING:
 
 __all__ = ["Bot", "Transport", "open_bot"]
 
-log = logging.getLogger(__name__)
+EVENT_THREADS = 16
 
 
 class Transport(Protocol):
-    """How what Slack sends gets here: see `SocketTransport` and `HttpTransport`."""
+    """The way of Slack's events to the app: `SocketTransport` or `HttpTransport`."""
 
     def start(self) -> None:
         """Begin to receive."""
         ...
 
     def close(self) -> None:
-        """Receive nothing more; what is being dealt with is dealt with."""
+        """Receive nothing more, and finish what is being handled."""
         ...
 
 
 class Bot:
-    """Everything that runs. Start it once, and stop it once."""
+    """All parts that run. Start it once, and stop it once."""
 
-    def __init__(
-        self, porch: EventExecutor, reception: Reception, office: BackgroundPool, transport: Transport
-    ) -> None:
-        self._executor = porch
-        self._reception = reception
-        self._background = office
+    def __init__(self, executor: EventExecutor, queue: QuestionQueue, transport: Transport) -> None:
+        self._executor = executor
+        self._queue = queue
         self.transport = transport
 
     def start(self) -> None:
-        """Begin to answer, then to receive. Raises what the transport raises; then it must be stopped."""
-        self._reception.start()
+        """Begin to answer, then to receive. Raises the transport's errors; then it must be stopped."""
+        self._queue.start()
         self.transport.start()
 
     def stop(self) -> None:
-        """Take nothing more, finish or hand over what was taken, and end all threads."""
+        """Take nothing more, finish or give back what was taken, and end all threads."""
         self._executor.refuse()
         self.transport.close()
-        self._reception.stop()
+        self._queue.stop()
         self._executor.close()
-        self._background.shutdown(cancel_futures=True)
 
 
 def open_bot(
@@ -87,74 +83,59 @@ def open_bot(
     transport: Callable[[App], Transport],
     signing_secret: str = "",
 ) -> Bot:
-    """A bot that is not started yet. Raises DeclarationError for a file about the assistant that is wrong."""
-    claims, places = LeaseStore(records.engine), PostedAnswers(records.engine)
+    """Return a bot that isn't started. Raises DeclarationError for an invalid file about the assistant."""
+    posted, opinions = PostedAnswers(records.engine), records.opinions()
     audiences = Audiences(slack, identity)
-    opinions = records.opinions()
     privacy = Privacy(slack, opinions, forget=records.forget, flush=recorder.flush)
-    # Not the reception's: a "forget me" may take ten seconds and more, and nobody is limited in them. In one office, a
-    # few of them would let the signs of all who ask wait.
-    office = BackgroundPool()
-    held = HeldLeases(claims, f"courtesies:{uuid4().hex}")
-    limits = RateLimiter(settings.slack.user_limit, settings.slack.channel_limit)
+    leases, errors = HeldLeases(LeaseStore(records.engine), process_name()), ErrorLog()
+    # Not the queue's threads: "forget me" may take ten seconds, has no limit, and would delay each status.
+    background = BackgroundPool(EVENT_THREADS)
+    limiter = RateLimiter(settings.slack.user_limit, settings.slack.channel_limit)
     quick_replies = QuickReplies(
-        held, slack, office.soon, limits, forget=lambda asker: privacy.forget(asker).in_words()
+        leases, slack, background.soon, limiter, errors, forget=lambda asker: privacy.forget(asker).in_words()
     )
-    reception = open_reception(
+    queue = open_queue(
         settings,
         slack,
-        claims,
-        places,
+        leases,
+        posted,
         pipeline,
+        errors,
         history=lambda question: history(question, slack, identity),
         audiences=audiences.of,
         below=feedback_blocks,
-        quick_reply=quick_replies.again,
+        quick_reply=quick_replies.reply,
     )
-    intake = EventRouter(
-        reception,
+    router = EventRouter(
+        queue,
         quick_replies,
         slack,
-        read_event=lambda body: read_event(body, identity, places),
+        read_event=lambda body: read_event(body, identity, posted),
         read_command=lambda body: read_command(body, identity),
-        suggestions=load_suggested_prompts(settings.project.assistant),
+        prompts=load_suggested_prompts(settings.project.assistant),
     )
-    feedback = _feedback(settings, slack, identity, records, recorder, places, opinions)
-    porch = EventExecutor()
-    app = make_app(_doors(intake, feedback, audiences), porch, identity, signing_secret=signing_secret)
-    return Bot(porch, reception, office, transport(app))
-
-
-def _feedback(
-    settings: Settings,
-    slack: SlackApi,
-    identity: BotIdentity,
-    records: Records,
-    recorder: ClosingRecorder,
-    places: PostedAnswers,
-    opinions: Opinions,
-) -> FeedbackHandlers:
     maintainers = MaintainersChannel(
         slack, opinions, records.get, channel=settings.slack.feedback_channel, trace_url=settings.slack.trace_url
     )
-
-    def asker_of(answer_id: str) -> str:
-        return records.get(answer_id).answer.question.asker
-
-    return FeedbackHandlers(slack, places, opinions, maintainers, me=identity, asker_of=asker_of, flush=recorder.flush)
-
-
-def _doors(intake: EventRouter, feedback: FeedbackHandlers, audiences: Audiences) -> EventHandlers:
-    def notice(body: Payload) -> None:
-        audiences.notice(as_mapping(body.get("event")))
-
-    return EventHandlers(
-        question=intake.question,
-        command=intake.command,
-        opened=intake.opened,
+    feedback = FeedbackHandlers(
+        slack,
+        posted,
+        opinions,
+        maintainers,
+        me=identity,
+        asker_of=lambda answer_id: records.get(answer_id).answer.question.asker,
+        flush=recorder.flush,
+    )
+    handlers = EventHandlers(
+        message=router.on_message,
+        command=router.on_command,
+        opened=router.on_opened,
         button=feedback.on_button,
         why=feedback.on_why,
         reason=feedback.on_reason,
         reaction=feedback.on_reaction,
-        notice=notice,
+        any_event=lambda body: audiences.notice(as_mapping(body.get("event"))),
     )
+    executor = EventExecutor(background)
+    app = make_app(handlers, executor, identity, signing_secret=signing_secret)
+    return Bot(executor, queue, transport(app))

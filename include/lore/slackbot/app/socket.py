@@ -21,7 +21,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from lore.slackbot.slack_api.caller import SlackCaller
-from lore.slackbot.slack_api.errors import level
+from lore.slackbot.slack_api.errors import log_level
 from lore.slackbot.slack_api.rate_budgets import TokenBucket
 from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_text
@@ -132,7 +132,7 @@ class _Client(SocketModeClient):
         try:
             super().connect_to_new_endpoint(force)
         except SlackCallError as error:  # the next look at the connection tries again
-            log.log(level(error, logging.WARNING), "Slack cannot be connected to: %s", error)
+            log.log(log_level(error, logging.WARNING), "Slack cannot be connected to: %s", error)
 
     def close(self) -> None:
         """End it, and all threads."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lore.slackbot.slack_api.errors import RATE_LIMITED, rate_limited, refusal, unreachable, word
+from lore.slackbot.slack_api.errors import RATE_LIMITED, error_code, rate_limited, refusal, unreachable
 
 __all__ = ["CheckCall", "Reply"]
 
@@ -46,7 +46,7 @@ class CheckCall:
         except ValueError:
             data = None
         data = data if isinstance(data, dict) else {}
-        if response.status_code == httpx.codes.TOO_MANY_REQUESTS or word(data.get("error")) in RATE_LIMITED:
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS or error_code(data.get("error")) in RATE_LIMITED:
             given = response.headers.get("retry-after", "")
             raise rate_limited(method, float(given) if given.isdecimal() else 60.0)
         if not isinstance(data.get("ok"), bool):

@@ -1,6 +1,6 @@
-"""What comes in: the JSON of an event or a slash command, read as a question, or as the reason why there is none.
+"""Events and slash commands read as questions, or as the reason to ignore them.
 
-Nothing here asks Slack anything, so that it is done before Slack is told that the event was taken.
+Nothing here calls Slack, so it is done before the event is acknowledged.
 """
 
 from __future__ import annotations
@@ -11,46 +11,46 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from lore.records.posted_answers import PostedAnswers
 from lore.slackbot.events.mentions import addresses_others, has_words, mentions, question_text
-from lore.slackbot.types import BotIdentity, EntryPoint, PostedAnswers, Room, SlackQuestion
+from lore.slackbot.types import BotIdentity, EntryPoint, Room, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
 from lore.sources.slack.values import is_ts
 
 __all__ = ["ForgetMe", "Greeting", "Ignored", "Incoming", "read_command", "read_event"]
 
 MAX_AGE_SECONDS = 3600.0
-"""A question that is delivered later than this after it was asked is not answered: nobody waits for it any more. Slack
-repeats an event for an hour or so, which is also how long an outage may be."""
+"""A question delivered later than this isn't answered: nobody waits for it. Slack redelivers for about an hour."""
 TOO_OLD = "it was asked more than an hour ago, by the clock of this machine"
 
 SAID = frozenset({"", "file_share", "thread_broadcast"})
-"""Subtypes in which a person asks something. All others are edits, deletions, joins, topics, bots and the like."""
+"""Subtypes of messages that people write; others are edits, deletions, joins, bots and the like."""
 SLACKBOT = "USLACKBOT"
 ROOMS: Mapping[str, Room] = {"channel": "channel", "group": "channel", "mpim": "group", "im": "direct"}
 _ID = re.compile("[A-Z0-9]{1,40}")
 _TRIGGER = re.compile(r"[A-Za-z0-9._-]{1,120}")
-"""What names a message is stored and compared: nothing else than Slack's own ids is taken for one."""
+"""Ids are stored and compared, so anything that isn't one of Slack's is rejected."""
 
 FORGET = frozenset({"forget me", "forget me please"})
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Nothing to answer, and why, in words for a log: they hold nothing of what was written."""
+    """An event without a question, and the reason for the log, which quotes nothing."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The bot was called without a question: it should say how to ask. The `text` of `ask` is empty."""
+    """A mention without a question, which is answered with how to ask. The `text` of `question` is empty."""
 
     question: SlackQuestion
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetMe:
-    """A person wants what is kept of them removed. It comes from a conversation with the bot alone, or the command."""
+    """A request to delete the asker's data, from a direct message or the command."""
 
     question: SlackQuestion
 
@@ -61,23 +61,22 @@ Incoming: TypeAlias = SlackQuestion | Greeting | ForgetMe | Ignored
 def read_event(
     body: Mapping[str, Any],
     identity: BotIdentity,
-    places: PostedAnswers | None = None,
+    posted: PostedAnswers | None = None,
     *,
     clock: Callable[[], float] = time.time,
 ) -> Incoming:
-    """What an event of the Events API asks. Raises RecordsError where `places` could not be read.
+    """Read an event of the Events API. Raises RecordsError where `posted` couldn't be read.
 
-    A mention and the message event of the same message give the same, but for the room: only the message event says
-    that a conversation is a group direct message. Who may see what is therefore never decided by `room` alone.
-    `places` tells in which threads the bot answered; without it, only mentions and direct messages are questions.
-    `clock` is in seconds since the epoch.
+    The mention event and the message event of one message are read alike, but for `room`: only the message event tells
+    a group direct message. So access never depends on `room` alone. `posted` knows the threads in which the bot
+    answered; without it, only mentions and direct messages are questions. `clock` is in seconds since the epoch.
     """
     event = as_mapping(body.get("event"))
     reason = _no_question(event) or _no_person(event, identity, as_text(body.get("api_app_id")))
     if reason:
         return Ignored(reason)
     room = _room(event)
-    via = _way(event, room, identity, places)
+    via = _way(event, room, identity, posted)
     if isinstance(via, Ignored):
         return via
     if clock() - float(event["ts"]) > MAX_AGE_SECONDS:
@@ -86,10 +85,10 @@ def read_event(
 
 
 def read_command(body: Mapping[str, Any], identity: BotIdentity) -> Incoming:
-    """What a slash command asks. Its answer is for the asker alone, wherever it was typed."""
+    """Read a slash command. Only the asker sees its answer, wherever it was typed."""
     trigger, channel, user = (as_text(body.get(name)) for name in ("trigger_id", "channel_id", "user_id"))
     if not (_TRIGGER.fullmatch(trigger) and _is_id(channel) and _is_id(user)):
-        return Ignored("it is no slash command")
+        return Ignored("it isn't a slash command")
     team = as_text(body.get("team_id")) or identity.team
     question = SlackQuestion(
         key=f"{identity.team}:command:{trigger}",
@@ -107,9 +106,9 @@ def read_command(body: Mapping[str, Any], identity: BotIdentity) -> Incoming:
 
 
 def _no_question(event: Payload) -> str:
-    """Why an event is no message that asks something, whoever wrote it; "" where it may be."""
+    """Return why an event can't be a question, whoever wrote it; "" if it can."""
     if event.get("type") not in ("message", "app_mention"):
-        return "it is no message"
+        return "it isn't a message"
     if str(event.get("subtype") or "") not in SAID:
         return "it is an edit, a deletion or a notice"
     if event.get("hidden"):
@@ -122,7 +121,7 @@ def _no_question(event: Payload) -> str:
 
 
 def _no_person(event: Payload, identity: BotIdentity, app: str) -> str:
-    """Why nobody asks in a message that a bot or the bot itself wrote; "" where a person wrote it."""
+    """Return why a message isn't a person's; "" if it is."""
     user, bot = as_text(event.get("user")), as_text(event.get("bot_id"))
     profile = as_mapping(event.get("bot_profile"))
     apps = {as_text(event.get("app_id")), as_text(profile.get("app_id"))} - {""}
@@ -145,7 +144,7 @@ def _room(event: Payload) -> Room:
     return ROOMS.get(as_text(event.get("channel_type")), "channel")
 
 
-def _way(event: Payload, room: Room, identity: BotIdentity, places: PostedAnswers | None) -> EntryPoint | Ignored:
+def _way(event: Payload, room: Room, identity: BotIdentity, posted: PostedAnswers | None) -> EntryPoint | Ignored:
     text, thread = as_text(event.get("text")), as_text(event.get("thread_ts"))
     in_thread = is_ts(thread) and thread != event["ts"]
     if room == "direct":  # in the assistant pane every message is in a thread, and nothing else tells it apart
@@ -156,7 +155,7 @@ def _way(event: Payload, room: Room, identity: BotIdentity, places: PostedAnswer
         return Ignored("it does not mention the bot")
     if addresses_others(text, identity.user) or not has_words(question_text(text, identity.user)):
         return Ignored("it speaks to somebody else, or says nothing")
-    if places is None or not places.answered_in(identity.team, event["channel"], thread):
+    if posted is None or not posted.answered_in(identity.team, event["channel"], thread):
         return Ignored("the bot did not answer in that thread")
     return "thread"
 
@@ -187,15 +186,15 @@ def _outcome(question: SlackQuestion) -> Incoming:
 
 
 def _phrase(text: str) -> str:
-    """A text as phrases are compared: in small letters, without commas and the mark at its end."""
+    """Return a text for comparison: in lower case, without commas and its final mark."""
     return " ".join(text.casefold().replace(",", " ").split()).rstrip(" .!")
 
 
 def _is_external(body: Payload, event: Payload, identity: BotIdentity) -> bool:
-    """Whether the message comes from another workspace, as in channels that two share by Slack Connect.
+    """Return True for a message from another workspace, in a channel shared by Slack Connect.
 
-    In an Enterprise Grid a person may be named by the organisation instead of a workspace. Those of our own are not
-    told apart here; what Slack says of the person decides then.
+    In an Enterprise Grid a person may be named by the organisation. Those of our own can't be told apart here;
+    `Audiences` looks the person up.
     """
     allowed = as_mappings(body.get("authorizations"))
     ours = {identity.team, as_text(body.get("context_enterprise_id"))}

@@ -1,4 +1,4 @@
-"""What a message says once Slack's markup is taken off: whom it speaks to, and the question as plain Markdown."""
+"""The text of a message without Slack's markup: whom it addresses, and its question as Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lore.visible_text import UNSEEN
 __all__ = ["addresses_others", "has_words", "mentions", "question_text"]
 
 MAX_CHARACTERS = 12_000
-"""More than this of a message is not read: a question that is longer is a log that was pasted."""
+"""Characters of a message that are read; a longer question is a log that was pasted."""
 
 _MENTION = re.compile(r"(?:(?<![ \t])[ \t]+)?<@(?P<user>[A-Z0-9]+)(?:\|[^<>\n]*)?>[ \t]*(?:[:,](?![\w+'-]+:)[ \t]*)?")
 _OTHERS = re.compile(r"\s*<(?:@(?P<user>[A-Z0-9]+)|!(?:subteam\^|channel|here|everyone))")
@@ -18,27 +18,27 @@ _EMOJI = re.compile(r":[\w+'-]+:")
 
 
 def mentions(text: str, user: str) -> bool:
-    """Whether a message, in Slack's mrkdwn, mentions this user. What stands in code is no mention."""
+    """Return True if a message, in Slack's mrkdwn, mentions this user. Slack has no mentions in code."""
     return any(match["user"] == user for match in _MENTION.finditer(text))
 
 
 def addresses_others(text: str, bot: str) -> bool:
-    """Whether a message begins with a mention of somebody else than the bot, or of a group."""
+    """Return True if a message begins with a mention of a group, or of somebody who isn't the bot."""
     match = _OTHERS.match(text)
     return match is not None and match["user"] != bot
 
 
 def question_text(text: str, bot: str, names: SlackNames | None = None) -> str:
-    """The question in a message: without the mention of the bot, as plain Markdown, cut at MAX_CHARACTERS, and without
-    what nobody sees: a model would read what people cannot, and halves of characters are no text to a model at all.
+    """Return the question in a message as Markdown, without the bot's mention, at most MAX_CHARACTERS long.
 
-    Whom `names` does not know keeps the id, so that a mention of another person stays data and reaches nobody.
+    Invisible characters are removed: a model would read what people can't. A person unknown to `names` keeps the id, so
+    that a mention stays data and reaches nobody.
     """
     return to_markdown(_without(text[:MAX_CHARACTERS].translate(UNSEEN), bot), names or SlackNames()).strip()
 
 
 def has_words(text: str) -> bool:
-    """Whether there is a word in it: not only emoji and punctuation."""
+    """Return True if the text has a word, not only emoji and punctuation."""
     return re.search(r"\w", _EMOJI.sub(" ", text)) is not None
 
 

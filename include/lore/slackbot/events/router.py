@@ -1,4 +1,4 @@
-"""What is asked goes to the desk; greetings, "forget me" and an opened assistant pane are answered here."""
+"""The way of an event: questions go to the queue; greetings, "forget me" and an opened assistant pane get a reply."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import Any
 
 from lore.errors import LoreError
 from lore.slackbot.events.incoming import TOO_OLD, ForgetMe, Greeting, Ignored, Incoming
-from lore.slackbot.queue.leases import HeldLeases, Lease, LeaseLost
+from lore.slackbot.queue.leases import HeldLeases, Lease
+from lore.slackbot.queue.question_queue import QuestionQueue
 from lore.slackbot.queue.rate_limits import RateLimiter
 from lore.slackbot.render import notice, phrases
 from lore.slackbot.reply.poster import Poster
 from lore.slackbot.reply.status import Background
 from lore.slackbot.reply.suggested_prompts import SuggestedPrompts
-from lore.slackbot.slack_api.errors import level
-from lore.slackbot.types import Desk, SlackApi, SlackCallError, SlackQuestion
+from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.error_log import ErrorLog
+from lore.slackbot.types import SlackQuestion
 from lore.sources.payload import as_mapping, as_text
 
 __all__ = ["EventRouter", "QuickReplies"]
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 GREETING, FORGETTING = "greeting", "forgetting"
 HELP = f"{phrases.NO_QUESTION}\n\n{phrases.WELCOME}"
 
 
 class QuickReplies:
-    """What is answered without looking anything up, each once: how to ask, and that a person was forgotten. Its claim
-    notes which of them it is, so that whoever takes it over after a crash does it `again`.
+    """Replies that need no search, each given once: how to ask, and that a person's records were removed.
 
-    `forget` removes the records of a person, named as in `SlackQuestion.asker`, and returns a sentence that says so.
-    `limits` bound how often a person, or a channel, is told how to ask.
+    A reply is noted in the lease, so that another process gives it after a crash. `forget` removes the records of a
+    person, named as in `SlackQuestion.asker`, and returns a sentence that says so; it may be called twice. `limiter`
+    bounds how often a person, or a channel, is told how to ask.
     """
 
     def __init__(
@@ -39,98 +41,87 @@ class QuickReplies:
         leases: HeldLeases,
         slack: SlackApi,
         background: Background,
-        limits: RateLimiter,
+        limiter: RateLimiter,
+        errors: ErrorLog,
         *,
         forget: Callable[[str], str],
     ) -> None:
         self._leases = leases
         self._slack = slack
         self._background = background
-        self._limits = limits
+        self._limiter = limiter
+        self._errors = errors
         self._forget = forget
 
     def greet(self, question: SlackQuestion) -> None:
-        """Say how to ask; nothing where that was said too often lately. Raises RecordsError."""
-        self._once(question, GREETING)
+        """Say how to ask, unless that was said too often lately. Raises RecordsError."""
+        lease = self._leases.acquire(question, quick_reply=GREETING)
+        if lease and self._limiter.admit(question):
+            lease.finish()
+        elif lease:
+            self._background(lambda: self.reply(lease))
 
     def forget_me(self, question: SlackQuestion) -> None:
-        """Remove what is kept of the asker, and say so. Raises RecordsError."""
-        self._once(question, FORGETTING)
+        """Remove the asker's records, and say so. Raises RecordsError."""
+        if lease := self._leases.acquire(question, quick_reply=FORGETTING):
+            self._background(lambda: self.reply(lease))
 
-    def again(self, lease: Lease) -> None:
-        """Do one that was interrupted. Raises RecordsError."""
-        try:
+    def reply(self, lease: Lease) -> None:
+        """Give a reply, also one that was interrupted. Never raises."""
+        with lease.handling(self._errors):
             message = notice(self._forgotten(lease.question) if lease.quick_reply == FORGETTING else HELP)
-            posts = Poster(lease, self._slack)
+            poster = Poster(lease, self._slack)
             if lease.question.via == "command":
-                posts.whisper(message)
+                poster.whisper(message)
             else:
-                posts.begin("message", message, closed="said")
+                poster.begin("message", message, closed="said")
             lease.finish()
-        except LeaseLost:
-            lease.abandon()
-        except SlackCallError as error:
-            log.log(level(error, logging.ERROR), "A word in %s was not said: %s", lease.question.channel, error)
-            if error.retryable:
-                lease.abandon()
-            else:
-                lease.finish()
-
-    def _once(self, question: SlackQuestion, quick_reply: str) -> None:
-        lease = self._leases.first(question, quick_reply=quick_reply)
-        if lease is None:
-            return
-        if quick_reply == GREETING and self._limits.admit(question):
-            lease.finish()
-            return
-        self._background(lambda: self.again(lease))
 
     def _forgotten(self, question: SlackQuestion) -> str:
         try:
             return self._forget(question.asker)
         except LoreError as error:
-            log.error("What is kept of a person could not be removed: %s", error)
+            logger.error("Couldn't remove the records of a person: %s", error)
             return phrases.NOT_FORGOTTEN
 
 
 class EventRouter:
-    """Reads what comes in and gives it to whom it concerns; used by several threads.
+    """Reads events and hands them on; used by several threads.
 
     `read_event` and `read_command` are those of `incoming`, for this bot.
     """
 
     def __init__(
         self,
-        queue: Desk,
+        queue: QuestionQueue,
         quick_replies: QuickReplies,
         slack: SlackApi,
         *,
         read_event: Callable[[Mapping[str, Any]], Incoming],
         read_command: Callable[[Mapping[str, Any]], Incoming],
-        suggestions: SuggestedPrompts,
+        prompts: SuggestedPrompts,
     ) -> None:
         self._queue = queue
         self._quick_replies = quick_replies
         self._slack = slack
         self._read_event = read_event
         self._read_command = read_command
-        self._suggestions = suggestions
+        self._prompts = prompts
 
-    def question(self, body: Mapping[str, Any]) -> None:
-        """A message. Raises RecordsError where it could not be kept."""
+    def on_message(self, body: Mapping[str, Any]) -> None:
+        """Take a message. Raises RecordsError if it couldn't be stored."""
         self._take(self._read_event(body))
 
-    def command(self, body: Mapping[str, Any]) -> None:
-        """A slash command. Raises RecordsError where it could not be kept."""
+    def on_command(self, body: Mapping[str, Any]) -> None:
+        """Take a slash command. Raises RecordsError if it couldn't be stored."""
         self._take(self._read_command(body))
 
-    def opened(self, body: Mapping[str, Any]) -> None:
-        """The assistant pane was opened: questions are suggested. Raises SlackCallError."""
+    def on_opened(self, body: Mapping[str, Any]) -> None:
+        """Suggest questions in an assistant pane that was opened. Raises SlackCallError."""
         thread = as_mapping(as_mapping(body.get("event")).get("assistant_thread"))
         channel, thread_ts = as_text(thread.get("channel_id")), as_text(thread.get("thread_ts"))
-        shown = self._suggestions
-        if channel and thread_ts and shown.questions:
-            self._slack.set_prompts(channel, thread_ts, shown.questions, title=shown.title)
+        if channel and thread_ts and self._prompts.questions:
+            self._slack.set_prompts(channel, thread_ts, self._prompts.questions, title=self._prompts.title)
 
     def _take(self, incoming: Incoming) -> None:
         match incoming:
@@ -141,6 +132,5 @@ class EventRouter:
             case ForgetMe(question):
                 self._quick_replies.forget_me(question)
             case Ignored(reason):
-                log.log(
-                    logging.WARNING if reason == TOO_OLD else logging.DEBUG, "A message is not answered: %s.", reason
-                )
+                level = logging.WARNING if reason == TOO_OLD else logging.DEBUG
+                logger.log(level, "A message is not answered: %s.", reason)

@@ -1,4 +1,4 @@
-"""What Slack sends when somebody judges an answer, read into values; None for what is something else."""
+"""Payloads that Slack sends when somebody judges an answer, read into values; None for anything else."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _THUMB = re.compile(r"(?P<name>\+1|thumbsup|-1|thumbsdown)(?:::skin-tone-[2-6])?
 
 @dataclass(frozen=True, slots=True)
 class ButtonPress:
-    """A feedback button was pressed. `ts` is that of the message, "" where only the person sees it; `at` is when, in
-    seconds since the epoch.
+    """A press of a feedback button. `ts` is that of the message, "" for an ephemeral one; `at` is in seconds since the
+    epoch.
     """
 
     answer_id: str
@@ -42,15 +42,15 @@ class ButtonPress:
 
 @dataclass(frozen=True, slots=True)
 class ReasonButtonPress:
-    """The button to say why was pressed."""
+    """A press of the button "Say why"."""
 
-    judgement: FeedbackContext
+    context: FeedbackContext
     trigger: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """A thumb was added to a message or removed from it; `author` is whose message it is, "" where it is not told."""
+    """A thumb that was added to a message or removed; `author` wrote the message, "" if Slack doesn't say."""
 
     helpful: bool
     added: bool
@@ -64,36 +64,36 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedReason:
-    """The modal was sent."""
+    """The text that was submitted with the modal."""
 
-    judgement: FeedbackContext
+    context: FeedbackContext
     user: str
     text: str
 
 
 def read_press(body: Mapping[str, Any]) -> ButtonPress | None:
-    """A press of the feedback buttons, from a `block_actions` payload."""
+    """Read a press of a feedback button from a `block_actions` payload."""
     action = _action(body, PRESSED)
     verdict = verdict_of(as_text(action.get("value")))
-    user, channel, ts = _whose(body)
+    container = as_mapping(body.get("container"))
+    user = _user(body)
     if verdict is None or not user:
         return None
     helpful, answer_id = verdict
-    if as_mapping(body.get("container")).get("is_ephemeral"):
-        ts = ""
-    return ButtonPress(
-        answer_id, helpful, user, channel, ts, _seconds(action, "action_ts"), as_text(body.get("trigger_id"))
-    )
+    channel = as_text(container.get("channel_id")) or as_text(as_mapping(body.get("channel")).get("id"))
+    ts = as_text(container.get("message_ts")) or as_text(as_mapping(body.get("message")).get("ts"))
+    at, trigger = _seconds(action, "action_ts"), as_text(body.get("trigger_id"))
+    return ButtonPress(answer_id, helpful, user, channel, "" if container.get("is_ephemeral") else ts, at, trigger)
 
 
 def read_why(body: Mapping[str, Any]) -> ReasonButtonPress | None:
-    """A press of the button to say why, from a `block_actions` payload."""
-    judgement = FeedbackContext.read(as_text(_action(body, WHY).get("value")))
-    return ReasonButtonPress(judgement, as_text(body.get("trigger_id"))) if judgement else None
+    """Read a press of the button "Say why" from a `block_actions` payload."""
+    context = FeedbackContext.read(as_text(_action(body, WHY).get("value")))
+    return ReasonButtonPress(context, as_text(body.get("trigger_id"))) if context else None
 
 
 def read_reaction(body: Mapping[str, Any]) -> Reaction | None:
-    """A thumb, from a `reaction_added` or `reaction_removed` event."""
+    """Read a thumb from a `reaction_added` or `reaction_removed` event."""
     event = as_mapping(body.get("event"))
     item = as_mapping(event.get("item"))
     name = as_text(event.get("reaction"))
@@ -114,28 +114,24 @@ def read_reaction(body: Mapping[str, Any]) -> Reaction | None:
 
 
 def read_reason(body: Mapping[str, Any]) -> SubmittedReason | None:
-    """What was written into the modal, from a `view_submission` payload; None where nothing was."""
+    """Read the modal from a `view_submission` payload; None if it is empty."""
     view = as_mapping(body.get("view"))
-    judgement = FeedbackContext.read(as_text(view.get("private_metadata")))
+    context = FeedbackContext.read(as_text(view.get("private_metadata")))
     field = as_mapping(as_mapping(as_mapping(as_mapping(view.get("state")).get("values")).get(INPUT)).get(INPUT))
-    text, user = as_text(field.get("value")).strip()[:MAX_REASON], as_text(as_mapping(body.get("user")).get("id"))
-    return SubmittedReason(judgement, user, text) if judgement and user and text else None
+    text, user = as_text(field.get("value")).strip()[:MAX_REASON], _user(body)
+    return SubmittedReason(context, user, text) if context and user and text else None
 
 
 def _action(body: Mapping[str, Any], action_id: str) -> Mapping[str, Any]:
     return next((one for one in as_mappings(body.get("actions")) if one.get("action_id") == action_id), {})
 
 
-def _whose(body: Mapping[str, Any]) -> tuple[str, str, str]:
-    """The person, the channel and the message of a `block_actions` payload."""
-    container = as_mapping(body.get("container"))
-    channel = as_text(container.get("channel_id")) or as_text(as_mapping(body.get("channel")).get("id"))
-    ts = as_text(container.get("message_ts")) or as_text(as_mapping(body.get("message")).get("ts"))
-    return as_text(as_mapping(body.get("user")).get("id")), channel, ts
+def _user(body: Mapping[str, Any]) -> str:
+    return as_text(as_mapping(body.get("user")).get("id"))
 
 
 def _seconds(value: Mapping[str, Any], name: str) -> float:
-    """A moment of Slack's, which is written as text; 0.0 where there is none."""
+    """Return a time, which Slack writes as text; 0.0 if there is none."""
     try:
         seconds = float(value.get(name) or 0.0)
     except (TypeError, ValueError):

@@ -1,11 +1,11 @@
-"""What people see of feedback: the buttons below an answer, the modal for a reason, and the offer to give one."""
+"""Feedback as people see it: the buttons below an answer, the modal for a reason, and the offer to give one."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from lore.slackbot.types import Block, SlackMessage
 
@@ -31,42 +31,44 @@ REASON = "lore_feedback_reason"
 INPUT = "reason"
 """Block id and action id of its text."""
 MAX_REASON = 1_000
-MAX_VOICE = 100
+MAX_SOURCE = 100
 
 _VERDICTS = {"helpful": True, "unhelpful": False}
+_CARRIED = {"answer_id": "answer_id", "channel": "channel", "ts": "ts", "source": "voice"}
+"""The attributes of a context and their names in Slack, where older messages have them too."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedbackContext:
-    """That an answer did not help, said by a voice (a button, a reaction), at a moment in seconds since the epoch.
-    It travels to Slack and back with the reason that is asked for. `ts` is that of the message with the answer.
+    """The vote "not helpful" that a reason is asked for; it travels to Slack and back with the modal.
+
+    `source` is that of the vote, `at` its time in seconds since the epoch, and `ts` that of the message.
     """
 
     answer_id: str
     channel: str
     ts: str
-    voice: str
+    source: str
     at: float
 
     def carried(self) -> str:
-        """As a text, in which Slack brings it back."""
-        return json.dumps(asdict(self))
+        """Return it as the text that Slack brings back."""
+        return json.dumps({key: getattr(self, name) for name, key in _CARRIED.items()} | {"at": self.at})
 
     @staticmethod
     def read(text: str) -> FeedbackContext | None:
-        """What `carried` made; None for another text."""
+        """Read what `carried` returned; None for another text."""
         try:
             values = json.loads(text)
-            names = ("answer_id", "channel", "ts", "voice")
-            answer_id, channel, ts, voice = (str(values[name]) for name in names)
+            answer_id, channel, ts, source = (str(values[key]) for key in _CARRIED.values())
             at = float(values["at"])
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
-        return FeedbackContext(answer_id, channel, ts, voice[:MAX_VOICE], at) if math.isfinite(at) else None
+        return FeedbackContext(answer_id, channel, ts, source[:MAX_SOURCE], at) if math.isfinite(at) else None
 
 
 def feedback_blocks(answer_id: str) -> Sequence[Block]:
-    """Slack's feedback buttons, to stand below the last part of an answer."""
+    """Return Slack's feedback buttons for the end of an answer."""
 
     def button(text: str, label: str, verdict: str) -> Block:
         return {"text": _plain(text), "accessibility_label": label, "value": f"{verdict}:{answer_id}"}
@@ -81,13 +83,13 @@ def feedback_blocks(answer_id: str) -> Sequence[Block]:
 
 
 def verdict_of(value: str) -> tuple[bool, str] | None:
-    """Whether the button with this value says "helpful", and of which answer; None for a value that is not ours."""
+    """Return the verdict of a button, True for helpful, and its answer's id; None for a value that isn't ours."""
     verdict, _, answer_id = value.partition(":")
     return (_VERDICTS[verdict], answer_id) if verdict in _VERDICTS and answer_id else None
 
 
-def reason_view(judgement: FeedbackContext) -> Block:
-    """The modal that asks what was wrong."""
+def reason_view(context: FeedbackContext) -> Block:
+    """Return the modal that asks for a reason."""
     field = {
         "type": "plain_text_input",
         "action_id": INPUT,
@@ -98,7 +100,7 @@ def reason_view(judgement: FeedbackContext) -> Block:
     return {
         "type": "modal",
         "callback_id": REASON,
-        "private_metadata": judgement.carried(),
+        "private_metadata": context.carried(),
         "title": _plain("Not helpful"),
         "submit": _plain("Send"),
         "close": _plain("Skip"),
@@ -107,17 +109,17 @@ def reason_view(judgement: FeedbackContext) -> Block:
                 "type": "input",
                 "block_id": INPUT,
                 "label": _plain("What was wrong or missing?"),
-                "hint": _plain("It is kept with the answer. The people who look after me can read it."),
+                "hint": _plain("This is saved with the answer. The people who run me can read it."),
                 "element": field,
             }
         ],
     }
 
 
-def offer_to_say_why(judgement: FeedbackContext) -> SlackMessage:
-    """A question for whoever reacted with a thumb down: a reaction cannot open a modal, a button can."""
-    button = {"type": "button", "action_id": WHY, "text": _plain("Say why"), "value": judgement.carried()}
-    text = "Sorry that this did not help. What was wrong?"
+def offer_to_say_why(context: FeedbackContext) -> SlackMessage:
+    """Return a message for the person who added a thumb down: a reaction can't open a modal, a button can."""
+    button = {"type": "button", "action_id": WHY, "text": _plain("Say why"), "value": context.carried()}
+    text = "Sorry this didn't help. What was wrong?"
     return SlackMessage(({"type": "section", "text": _plain(text), "accessory": button},), text)
 
 

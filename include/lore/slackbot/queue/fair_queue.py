@@ -1,4 +1,4 @@
-"""The questions that wait, in an order that is fair: in turn for each asker, and one after the other in a thread."""
+"""The questions that wait, in a fair order: in turn for each asker, and one after the other in a thread."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ __all__ = ["FairQueue"]
 
 
 class FairQueue:
-    """A bounded queue. Askers take turns, so that one's ten questions hold nobody up; of one asker at most
-    `each` are answered at once. The questions of a thread are answered one by one, since one may follow up the other.
+    """A bounded queue. Askers take turns, so that ten questions of one asker delay nobody else.
+
+    At most `each` questions of one asker are answered at the same time, and one of a thread, since the next may be a
+    follow-up.
     """
 
     def __init__(self, capacity: int, *, each: int) -> None:
@@ -24,16 +26,21 @@ class FairQueue:
         self._changed = Condition()
 
     def put(self, lease: Lease) -> bool:
-        """Let a question wait; False where the queue is full or closed."""
+        """Let a question wait; return False if the queue is full or closed."""
         with self._changed:
-            if self._closed or len(self) >= self._capacity:
+            if not self.has_room():
                 return False
             self._waiting.setdefault(lease.question.asker, deque()).append(lease)
             self._changed.notify()
             return True
 
+    def has_room(self) -> bool:
+        """Return True if another question may wait."""
+        with self._changed:
+            return not self._closed and len(self) < self._capacity
+
     def take(self) -> Lease | None:
-        """The next question, waited for; None once the queue is closed. Say `done` when it is answered."""
+        """Wait for the next question; None once the queue is closed. Call `done` when it is answered."""
         with self._changed:
             while not self._closed:
                 if lease := self._next():
@@ -43,13 +50,13 @@ class FairQueue:
             return None
 
     def done(self, lease: Lease) -> None:
-        """It is no longer worked on: what waited for it may begin."""
+        """Say that a question is no longer worked on, so that those that waited for it may begin."""
         with self._changed:
             self._working.remove(lease)
             self._changed.notify_all()
 
     def close(self) -> list[Lease]:
-        """Give out and take in nothing more; returns what waited."""
+        """Give out and take in nothing more, and return the questions that waited."""
         with self._changed:
             self._closed = True
             waiting = self._in_order()
@@ -58,17 +65,17 @@ class FairQueue:
             return waiting
 
     def working(self) -> list[Lease]:
-        """What is being answered."""
+        """Return the questions being answered."""
         with self._changed:
             return list(self._working)
 
     def waiting(self) -> list[Lease]:
-        """What waits, in the order in which it is likely to be answered."""
+        """Return the questions that wait, in the order in which they are likely to be answered."""
         with self._changed:
             return self._in_order()
 
     def wait_until_idle(self, seconds: float) -> bool:
-        """Wait so long until nothing waits or is being answered; whether that came true."""
+        """Wait so long until no question waits or is being answered; return True if that came true."""
         with self._changed:
             return self._changed.wait_for(lambda: not (self._working or self._waiting), seconds)
 
@@ -92,13 +99,11 @@ class FairQueue:
 
     def _in_order(self) -> list[Lease]:
         turns = [
-            (turn, place, lease)
-            for place, leases in enumerate(self._waiting.values())
-            for turn, lease in enumerate(leases)
+            (turn, place, lease) for place, own in enumerate(self._waiting.values()) for turn, lease in enumerate(own)
         ]
         return [lease for _, _, lease in sorted(turns, key=lambda one: one[:2])]
 
 
 def _thread(lease: Lease) -> tuple[str, str]:
-    """What is answered one after the other; each command is by itself."""
+    """Return the thread of a question; each command is a thread of its own."""
     return (lease.question.channel, lease.question.thread_ts or lease.question.key)

@@ -1,7 +1,21 @@
-"""Questions that this process holds: claimed in the records, extended while they wait and are answered.
+"""Leases on questions: which process answers one, and what the asker may already see.
 
-What a crash must not forget of a question is noted in its claim, before and after the first message that the asker
-sees. Whoever takes it over then knows whether to answer it or to apologize.
+Each question, and each "help" or "forget me", is one row of the table `lore_claims`, inserted once, however often Slack
+delivers it. The row goes through these states:
+
+    received ──▶ leased ──▶ posted ──▶ answered | failed
+                   ▲           │
+                   └───────────┘  the lease ended, or was given back
+
+    received   inserted by the process that Slack delivered it to, before Slack gets its acknowledgement
+    leased     waits in one process's queue, or is being answered there; which extends the lease
+    posted     the asker may see something: `kind` says what, noted before it is posted, and `shown` where, noted after
+    answered   finished: the answer is complete, and no process takes the question again
+    failed     finished: the asker was told why there is no answer
+
+A lease ends when its process dies or stands still, and is given back when the bot stops. Another process, or the next
+start, then takes the question over; `interrupted.settle` decides by `kind`, and by the messages in Slack, whether the
+question is answered from the beginning or ends with an apology.
 """
 
 from __future__ import annotations
@@ -14,7 +28,8 @@ from threading import Lock, RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from lore.errors import RecordsError
+from lore.errors import LoreError, RecordsError
+from lore.slackbot.slack_api.error_log import ErrorLog, describe_error
 from lore.slackbot.types import SlackCallError, SlackQuestion
 
 if TYPE_CHECKING:
@@ -24,26 +39,25 @@ __all__ = ["LEASE_SECONDS", "HeldLeases", "Lease", "LeaseLost", "question_of"]
 
 LEASE_SECONDS = 30.0
 """How long after its process died a question is taken over."""
+TURN_SECONDS = 5.0
+KNOWN_KEYS = 10_000
+"""So many of the last questions are known without asking the records: a mention comes as two events."""
+
+_STORED = {"via": "way"} | {name: name for name in ("team", "channel", "room", "user", "ts", "thread_ts", "external")}
+"""The attributes of a question that are stored, and their names there."""
 
 logger = logging.getLogger(__name__)
 
-TURN_SECONDS = 5.0
 
-KNOWN_KEYS = 10_000
-"""So many of the last questions are known without asking the records: a mention alone comes as two events."""
-
-_IDS = {"via": "way"} | {name: name for name in ("team", "channel", "room", "user", "ts", "thread_ts", "external")}
-"""What is kept of a question, and the name it is kept under: records of an earlier Lore have these."""
-
-
-class LeaseLost(Exception):  # noqa: N818  it is no failure: somebody else answers
-    """No more is to be said to the question from here: another process has it, or it was closed."""
+class LeaseLost(Exception):  # noqa: N818  not a failure: another process answers
+    """The question must get no more messages from here: another process has it, or the lease was closed."""
 
 
 class Lease:
-    """A question that this process alone may answer, until it is finished, released or lost.
+    """The right to answer one question, until it is finished, released or lost.
 
-    All that is said to the asker is said inside `speaking`, so that closing it from another thread is the last word.
+    Everything said to the asker is said inside `speaking`, so that closing the lease from another thread is the last
+    word.
     """
 
     def __init__(
@@ -54,38 +68,37 @@ class Lease:
         self.data = dict(data)
         self.until = until
         self.closed = False
-        self.doing = ""
-        """What is being done, in words for the asker."""
-        self.sign = ""
-        """What the asker was last told, and when."""
-        self.signed_at = 0.0
-        self.signing = False
-        """Whether the asker is about to be told."""
-        self.refused: SlackCallError | None = None
-        """Why nothing can be said to the asker, where that is known."""
+        self.status = ""
+        """What the bot is doing, in words for the asker."""
+        self.shown_status = ""
+        self.shown_status_at = 0.0
+        self.is_showing_status = False
+        """True while a background thread is about to show the status."""
+        self.refusal: SlackCallError | None = None
+        """Why Slack takes no message to the asker, where that is known."""
         self._leases = leases
         self._lock = RLock()
 
     @property
     def kind(self) -> str:
-        """What of the answer stands in Slack, or may stand there: "" for nothing, "placeholder", "message", "stream" or
-        "ephemeral".
+        """What the asker may see of the answer: "" for nothing, "placeholder", "message", "stream"; "ephemeral" for an
+        answer and "told" for a notice that only the asker sees.
         """
         return str(self.data.get("kind", ""))
 
     @property
     def shown(self) -> str:
-        """The ts of the message that the answer is in; "" where there is none, or where it is not known."""
+        """The ts of the answer's first message; "" where there is none, or it isn't known."""
         return str(self.data.get("shown", ""))
 
     @property
     def quick_reply(self) -> str:
-        """What is to be done where nothing was asked, such as greeting; "" for a question."""
+        """The reply to somebody who asked nothing, such as a greeting; "" for a question."""
         return str(self.data.get("courtesy", ""))
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
-        """Nobody else speaks to the asker meanwhile. Raises LeaseLost."""
+        """Keep every other thread from speaking to the asker meanwhile. Raises LeaseLost."""
         with self._lock:
             if not self.closed and self._leases.clock() >= self.until:
                 self._leases.extend_one(self)
@@ -93,155 +106,171 @@ class Lease:
                 raise LeaseLost(self.question.key)
             yield
 
+    @contextmanager
+    def handling(self, errors: ErrorLog) -> Iterator[None]:
+        """Log what goes wrong, and end the lease: what Slack refuses is finished, the rest is taken over later."""
+        try:
+            yield
+        except LeaseLost:
+            logger.info("Another process answers a question in %s.", self.question.channel)
+            self.abandon()
+        except LoreError as error:
+            errors.report(error, self.question.channel)
+            self.abandon()
+            if isinstance(error, RecordsError):
+                self._leases.is_store_down = True
+            elif isinstance(error, SlackCallError) and not error.retryable:
+                with self.handling(errors):
+                    self.finish()
+        except Exception as error:
+            logger.error("A question in %s was not answered: %s", self.question.channel, describe_error(error))
+            self.abandon()
+
     def note(self, **data: str) -> None:
-        """Keep something for whoever takes the question over. Raises LeaseLost, and RecordsError."""
-        if not self._leases.claims.note(self.question.key, self._leases.owner, data):
+        """Store what the next owner of the lease must know. Raises LeaseLost and RecordsError."""
+        if not self._leases.store.note(self.question.key, self._leases.owner, data):
             self.closed = True
             raise LeaseLost(self.question.key)
         self.data |= data
 
     def others(self) -> list[Mapping[str, Any]]:
-        """What is noted of the other questions in the same thread. Raises RecordsError."""
-        known = self._leases.claims.noted("thread_ts", self.question.thread_ts)
-        return [
-            one.data
-            for one in known
-            if one.key != self.question.key and one.data.get("channel") == self.question.channel
-        ]
+        """Return what is noted for the other questions in the thread. Raises RecordsError."""
+        question = self.question
+        same = self._leases.store.noted("thread_ts", question.thread_ts)
+        return [one.data for one in same if one.key != question.key and one.data.get("channel") == question.channel]
 
     def close(self, seconds: float = -1) -> bool:
-        """Let nothing more be said to the asker; waits so long for what is being said. False where that took longer."""
-        if not self._lock.acquire(timeout=seconds):
-            self.closed = True
-            return False
+        """Stop all messages to the asker, after waiting so long for the current one; False if that took longer."""
+        is_quiet = self._lock.acquire(timeout=seconds)
         self.closed = True
-        self._lock.release()
-        return True
+        if is_quiet:
+            self._lock.release()
+        return is_quiet
 
     def finish(self) -> None:
-        """The question is answered, or will never be: nobody takes it over. Raises RecordsError."""
-        self._leave()
-        self._leases.claims.finish(self.question.key, self._leases.owner)
+        """End it for good: no process takes the question again. Raises RecordsError."""
+        self.abandon()
+        self._leases.store.finish(self.question.key, self._leases.owner)
 
     def release(self) -> None:
-        """Let somebody else take the question over at once. Raises RecordsError."""
-        self._leave()
-        self._leases.claims.release(self.question.key, self._leases.owner)
+        """Give the question to the next process that looks. Raises RecordsError."""
+        self.abandon()
+        self._leases.store.release(self.question.key, self._leases.owner)
 
     def abandon(self) -> None:
-        """Let somebody else take the question over when the lease ends: this process cannot answer it now."""
-        self._leave()
-
-    def _leave(self) -> None:
+        """Leave the question to the process that looks first after the lease has ended."""
         self.closed = True
-        self._leases.forget(self)
+        self._leases.drop(self)
 
 
 class HeldLeases:
-    """All that this process holds. `clock` is in seconds and never goes back; leases last for `lease` seconds, and what
-    is to be kept waits `turn` seconds for its turn.
+    """All leases of this process, kept in `store`.
+
+    A lease lasts `lease_seconds` and a write waits at most `turn` seconds for its turn. `clock` is in seconds and never
+    goes back.
     """
 
     def __init__(
         self,
-        claims: LeaseStore,
+        store: LeaseStore,
         owner: str,
         *,
         lease_seconds: float = LEASE_SECONDS,
         turn: float = TURN_SECONDS,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self.claims = claims
+        self.store = store
         self.owner = owner
-        self.lease_seconds = lease_seconds
-        self._turn = turn
         self.clock = clock
+        self.is_store_down = False
+        """True if the last attempt to reach the store failed."""
+        self._seconds = lease_seconds
+        self._turn = turn
         self._held: dict[str, Lease] = {}
         self._lock = Lock()
         self._writing = Lock()
         self._known: OrderedDict[str, None] = OrderedDict()
-        self._failing = False
 
-    def first(self, question: SlackQuestion, *, quick_reply: str = "") -> Lease | None:
-        """Hold a question that came in, or a `courtesy`; None where it was delivered before. Raises RecordsError."""
-        data = {key: getattr(question, name) for name, key in _IDS.items()} | (
-            {"courtesy": quick_reply} if quick_reply else {}
-        )
+    def acquire(self, question: SlackQuestion, *, quick_reply: str = "") -> Lease | None:
+        """Take a question that came in, or a message that gets a `quick_reply`; None if it was delivered before.
+
+        Raises RecordsError.
+        """
+        data = {key: getattr(question, name) for name, key in _STORED.items()}
+        if quick_reply:
+            data["courtesy"] = quick_reply
         with self._in_turn():
             if question.key in self._known:
                 return None
-            until = self.clock() + self.lease_seconds
-            is_first = self.claims.first(question.key, self.owner, self.lease_seconds, data)
+            until = self.clock() + self._seconds
+            is_new = self.store.add(question.key, self.owner, self._seconds, data)
             self._known[question.key] = None
             if len(self._known) > KNOWN_KEYS:
                 self._known.popitem(last=False)
-        if not is_first:
-            return None
-        return self._keep(Lease(question, self, attempts=1, data=data, until=until))
+        return self._keep(Lease(question, self, attempts=1, data=data, until=until)) if is_new else None
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:
-        """Writers queue up here in order, where SQLite would let them poll for its lock. Raises RecordsError for one
-        whose turn does not come: what it would keep is delivered again long before.
+        """Queue up writers in order, where SQLite would let them poll for its lock.
+
+        Raises RecordsError where the turn doesn't come in time: Slack delivers the question again.
         """
         if not self._writing.acquire(timeout=self._turn):
-            raise RecordsError("The records are too slow to keep a question.", retryable=True)
+            raise RecordsError("The records are too slow to store a question.", retryable=True)
         try:
             yield
         finally:
             self._writing.release()
 
-    def take_over(self, claim: LeaseRecord) -> Lease | None:
-        """Hold a question whose owner died; None where somebody else was faster, or where this process has it and was
-        only too slow to extend it. Its text is not known yet.
+    def take_over(self, record: LeaseRecord) -> Lease | None:
+        """Take a question whose lease ended, without its text; None if another process was faster, or if this one still
+        holds it and was only too slow to extend it. Raises RecordsError.
         """
         with self._lock:
-            if claim.key in self._held:
+            if record.key in self._held:
                 return None
-        until = self.clock() + self.lease_seconds
-        taken = self.claims.take(claim.key, self.owner, self.lease_seconds)
+        until = self.clock() + self._seconds
+        taken = self.store.take(record.key, self.owner, self._seconds)
         if taken is None:
             return None
         return self._keep(Lease(question_of(taken), self, attempts=taken.attempts, data=taken.data, until=until))
 
     def reopen(self, lease: Lease) -> Lease:
-        """A question that was closed, held anew, so that something can be said to it once more."""
+        """Return a closed lease anew, so that the asker can get one more message."""
         return self._keep(Lease(lease.question, self, attempts=lease.attempts, data=lease.data, until=lease.until))
 
     def extend(self) -> None:
-        """Hold all for another lease; those that were lost are closed. Never raises."""
+        """Extend all leases, and close those that were lost. Never raises."""
         with self._lock:
             held = dict(self._held)
-        until = self.clock() + self.lease_seconds
+        until = self.clock() + self._seconds
+        was_down = self.is_store_down
         try:
-            kept = self.claims.extend_all(held.keys(), self.owner, self.lease_seconds)
+            kept = self.store.extend_all(held.keys(), self.owner, self._seconds)
         except RecordsError as error:
-            if not self._failing:
-                logger.warning("What is being answered cannot be held: %s", error)
-            self._failing = True
+            self.is_store_down = True
+            if not was_down:
+                logger.warning("Couldn't extend the leases on questions: %s", error)
             return
-        if self._failing:
-            logger.warning("What is being answered is held again.")
-        self._failing = False
+        self.is_store_down = False
         for key, lease in held.items():
             if key in kept:
                 lease.until = until
             else:
-                lease.closed = True
-                self.forget(lease)
+                lease.abandon()
 
     def extend_one(self, lease: Lease) -> None:
-        """Hold one whose lease may have ended for another lease; it is closed where that cannot be."""
-        until = self.clock() + self.lease_seconds
+        """Extend a lease that may have ended; close it where that fails."""
+        until = self.clock() + self._seconds
         try:
-            kept = self.claims.extend(lease.question.key, self.owner, self.lease_seconds)
+            is_kept = self.store.extend(lease.question.key, self.owner, self._seconds)
         except RecordsError:
-            kept = False
+            is_kept = False
         lease.until = until
-        lease.closed = lease.closed or not kept
+        lease.closed = lease.closed or not is_kept
 
-    def forget(self, lease: Lease) -> None:
-        """Extend it no more."""
+    def drop(self, lease: Lease) -> None:
+        """Stop extending a lease."""
         with self._lock:
             if self._held.get(lease.question.key) is lease:
                 del self._held[lease.question.key]
@@ -252,7 +281,7 @@ class HeldLeases:
         return lease
 
 
-def question_of(claim: LeaseRecord) -> SlackQuestion:
-    """The question that a claim is of, without its text: that is not kept."""
-    ids = {name: claim.data.get(key, "") for name, key in _IDS.items()}
-    return SlackQuestion(key=claim.key, text="", **{**ids, "external": bool(ids["external"])})
+def question_of(record: LeaseRecord) -> SlackQuestion:
+    """Return the question of a lease without its text, which isn't stored."""
+    ids = {name: record.data.get(key, "") for name, key in _STORED.items()}
+    return SlackQuestion(key=record.key, text="", **{**ids, "external": bool(ids["external"])})

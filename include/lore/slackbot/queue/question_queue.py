@@ -1,217 +1,242 @@
-"""Who takes the questions: each is claimed in the records, gets a sign at once, and waits its turn for a worker."""
+"""The queue of questions: each is leased, gets a status at once, waits for a worker, and is recovered after a crash."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event, Thread
 from time import monotonic
 
-from lore.errors import LoreError, RecordsError
+from lore.errors import RecordsError
+from lore.records.posted_answers import PostedAnswers
+from lore.slackbot.background import BackgroundPool
+from lore.slackbot.events.mentions import question_text
 from lore.slackbot.queue.fair_queue import FairQueue
-from lore.slackbot.queue.leases import HeldLeases, Lease, LeaseLost
+from lore.slackbot.queue.interrupted import settle
+from lore.slackbot.queue.leases import HeldLeases, Lease
 from lore.slackbot.queue.rate_limits import RateLimiter
-from lore.slackbot.queue.settling import Settling
 from lore.slackbot.render import phrases
-from lore.slackbot.reply import notices
 from lore.slackbot.reply.notices import plain
 from lore.slackbot.reply.poster import Poster
 from lore.slackbot.reply.status import StatusIndicator
+from lore.slackbot.slack_api.api import SlackApi
 from lore.slackbot.slack_api.error_log import ErrorLog, describe_error
-from lore.slackbot.types import SlackApi, SlackQuestion
+from lore.slackbot.types import SlackQuestion
+from lore.sources.payload import as_text
 
-__all__ = ["BackgroundPool", "QuestionQueue"]
+__all__ = ["EXTEND_SECONDS", "RECOVER_SECONDS", "STOP_SECONDS", "QuestionQueue"]
 
-PULSE_SECONDS = 5.0
-"""How often leases are extended, and places in the queue are shown anew."""
+EXTEND_SECONDS = 5.0
+"""How often leases are extended and places in the queue are shown."""
+RECOVER_SECONDS = 10.0
+"""How often interrupted questions are looked for."""
 STOP_SECONDS = 25.0
-"""How long what is being answered may take once the bot is to stop."""
+"""How long the current answers may take once the bot is to stop."""
 CLOSE_SECONDS = 4.0
-"""How long what is being said may take then, for all answers together."""
+"""How long the current messages may take then, for all answers together."""
 
 logger = logging.getLogger(__name__)
 
 
-class BackgroundPool(ThreadPoolExecutor):
-    """A few threads that say short things, so that neither an event nor a worker waits for Slack."""
-
-    def __init__(self, threads: int = 8) -> None:
-        super().__init__(threads, thread_name_prefix="lore-slack-sign")
-
-    def soon(self, task: Callable[[], None]) -> None:
-        """Do it in one of the threads; what comes after the end is left out."""
-        try:
-            self.submit(_guarded, task)
-        except RuntimeError:
-            logger.debug("The bot is being stopped: a sign is left out.")
-
-
 class QuestionQueue:
-    """Takes questions, and lets workers answer them. `answer` answers one that is held, and never raises."""
+    """Takes questions, lets workers answer them, and takes over those of processes that died.
+
+    `answer` answers a leased question, and `quick_reply` one that asked nothing; neither raises. Leases are extended
+    every `extend_seconds`, and interrupted questions looked for every `recover_seconds`; 0 never does so by itself.
+    """
 
     def __init__(
         self,
         leases: HeldLeases,
         slack: SlackApi,
-        limits: RateLimiter,
-        signs: StatusIndicator,
-        settling: Settling,
-        trouble: ErrorLog,
-        office: BackgroundPool,
+        posted: PostedAnswers,
+        waiting: FairQueue,
+        limiter: RateLimiter,
+        status: StatusIndicator,
+        errors: ErrorLog,
+        background: BackgroundPool,
         *,
         answer: Callable[[Lease], None],
+        quick_reply: Callable[[Lease], None],
         workers: int,
-        capacity: int,
-        pulse: float = PULSE_SECONDS,
+        extend_seconds: float = EXTEND_SECONDS,
+        recover_seconds: float = RECOVER_SECONDS,
     ) -> None:
         self._leases = leases
         self._slack = slack
-        self._limits = limits
-        self._status = signs
-        self._settling = settling
-        self._trouble = trouble
-        self._background = office
+        self._posted = posted
+        self._waiting = waiting
+        self._limiter = limiter
+        self._status = status
+        self._errors = errors
+        self._background = background
         self._answer = answer
+        self._quick_reply = quick_reply
         self._workers = workers
-        self._capacity = capacity
-        self._queue = FairQueue(capacity, each=max(1, workers - 1))
-        self._pulse = pulse
-        self._unkept = False
         self._stopping = Event()
         self._stopped = Event()
+        self._heartbeat = self._repeat("heartbeat", self.beat, extend_seconds, self._stopped, first=extend_seconds)
         self._threads = [
-            Thread(target=self._work, name=f"lore-slack-worker-{number}", daemon=True) for number in range(workers)
+            self._heartbeat,
+            *(Thread(target=self._work, name=f"lore-slack-worker-{n}", daemon=True) for n in range(workers)),
         ]
-        self._heart = Thread(target=self._beat, name="lore-slack-pulse", daemon=True)
+        if recover_seconds:
+            self._threads.append(self._repeat("recovery", self.recover, recover_seconds, self._stopping, first=0.0))
 
     def start(self) -> None:
-        """Begin to answer."""
-        self._heart.start()
+        """Begin to answer, and to take over what other processes left."""
         for thread in self._threads:
             thread.start()
 
     def take(self, question: SlackQuestion) -> None:
         """Take a question, unless it was taken before. Returns in a few milliseconds; raises RecordsError."""
         if self._stopping.is_set():
-            raise RecordsError("The bot is being stopped, and takes no more questions.", retryable=True)
-        lease = self._leases.first(question)
+            raise RecordsError("The bot is stopping, and takes no more questions.", retryable=True)
+        lease = self._leases.acquire(question)
         if lease is None:
             return
-        if refusal := self._limits.admit(question):
-            text = notices.limited(refusal) if refusal.say else ""
-            self._background.soon(lambda: self._turn_away(lease, text, quietly=True))
-        elif self.resume(lease):
+        if hit := self._limiter.admit(question):
+            text = phrases.rate_limited(hit.scope, hit.limit, hit.seconds) if hit.is_first else ""
+            self._background.soon(lambda: self._turn_away(lease, text, privately=question.room != "direct"))
+        elif self._enqueue(lease):
             return
         elif self._stopping.is_set():
             lease.release()
         else:
-            text = phrases.full(len(self._queue))
-            self._background.soon(lambda: self._turn_away(lease, text, quietly=False))
+            text = phrases.full(len(self._waiting))
+            self._background.soon(lambda: self._turn_away(lease, text, privately=False))
 
-    def resume(self, lease: Lease) -> bool:
-        """Let a question that is held wait to be answered; whether there was room."""
-        lease.doing = phrases.LOOKING
-        if not self._queue.put(lease):
+    def wait_until_idle(self, seconds: float) -> bool:
+        """Wait so long until no question waits or is being answered; return True if that came true."""
+        return self._waiting.wait_until_idle(seconds)
+
+    def beat(self) -> None:
+        """Extend all leases, and show each waiting question its place."""
+        self._leases.extend()
+        waiting = self._waiting.waiting()
+        for lease in waiting:
+            self._status.show(lease, self._status_of(waiting, lease))
+        for lease in self._waiting.working():
+            self._status.refresh(lease)
+
+    def recover(self) -> int:
+        """Take over interrupted questions while there is room, and return how many. Raises RecordsError."""
+        taken = 0
+        for record in self._leases.store.expired():
+            if self._stopping.is_set() or not self._waiting.has_room():
+                break
+            if lease := self._leases.take_over(record):
+                taken += 1
+                with lease.handling(self._errors):
+                    self._resume(lease)
+        if taken:
+            logger.info("Took over %d interrupted questions.", taken)
+        return taken
+
+    def stop(self, seconds: float = STOP_SECONDS) -> None:
+        """Take and begin nothing more, and give what waits to another process or the next start.
+
+        The current answers may take so many seconds; then they end with a message that says so, or are given back.
+        """
+        self._stopping.set()
+        for lease in self._waiting.close():
+            self._give_back(lease)
+        self.wait_until_idle(seconds)
+        patience = monotonic() + CLOSE_SECONDS
+        for lease in self._waiting.working():
+            if lease.close(seconds=max(0.0, patience - monotonic())):
+                self._give_back(self._leases.reopen(lease))
+        self._background.shutdown(wait=True, cancel_futures=True)
+        self._stopped.set()
+        if self._heartbeat.ident is not None:
+            self._heartbeat.join()
+
+    # ------------------------------------------------------------------------------------------------------- answering
+
+    def _enqueue(self, lease: Lease) -> bool:
+        """Let a question wait for a worker; return False if there is no room."""
+        lease.status = phrases.LOOKING
+        if not self._waiting.put(lease):
             return False
-        waiting = self._queue.waiting()
+        waiting = self._waiting.waiting()
         if lease in waiting:
-            self._status.show(lease, self._doing(waiting, lease))
+            self._status.show(lease, self._status_of(waiting, lease))
         else:  # a worker has it, and says what it does
             self._status.refresh(lease)
         return True
 
-    def has_room(self) -> bool:
-        """Whether another question may wait."""
-        return not self._stopping.is_set() and len(self._queue) < self._capacity
-
-    def wait_until_idle(self, seconds: float) -> bool:
-        """Wait so long until nothing waits or is being answered; whether that came true."""
-        return self._queue.wait_until_idle(seconds)
-
-    def beat(self) -> None:
-        """Extend what is held, and show what waits its place: once every few seconds."""
-        self._leases.extend()
-        waiting = self._queue.waiting()
-        for lease in waiting:
-            self._status.show(lease, self._doing(waiting, lease))
-        for lease in self._queue.working():
-            self._status.refresh(lease)
-
-    def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """Take and begin nothing more. What waits is handed over to another process, or to the next start; what is
-        being answered may end within so many seconds, and else ends in a message that says so, or is handed over.
-        """
-        self._stopping.set()
-        for lease in self._queue.close():
-            self._hand_over(lease)
-        self.wait_until_idle(seconds)
-        patience = monotonic() + CLOSE_SECONDS
-        for lease in self._queue.working():
-            if lease.close(seconds=max(0.0, patience - monotonic())):
-                self._hand_over(self._leases.reopen(lease))
-        self._background.shutdown(wait=True, cancel_futures=True)
-        self._stopped.set()
-        if self._heart.ident is not None:
-            self._heart.join()
-
-    def _doing(self, waiting: list[Lease], lease: Lease) -> str:
-        """What is being done for a question that waits."""
-        free = self._workers - len(self._queue.working())
+    def _status_of(self, waiting: list[Lease], lease: Lease) -> str:
+        """Return the status of a question that waits."""
+        free = self._workers - len(self._waiting.working())
         before = waiting.index(lease) - free
         return phrases.LOOKING if before < 0 else phrases.waiting(before + 1)
 
     def _work(self) -> None:
-        while (lease := self._queue.take()) is not None:
+        while (lease := self._waiting.take()) is not None:
             try:
                 if not lease.closed:
-                    lease.doing = phrases.LOOKING
+                    lease.status = phrases.LOOKING
                     self._answer(lease)
-            except Exception as error:
-                logger.error("A worker of the bot goes on after an error: %s", describe_error(error))
             finally:
-                self._queue.done(lease)
+                self._waiting.done(lease)
 
-    def _beat(self) -> None:
-        while not self._stopped.wait(self._pulse):
+    def _turn_away(self, lease: Lease, text: str, *, privately: bool) -> None:
+        """Tell the asker why the question isn't answered, and finish it."""
+        with lease.handling(self._errors):
             try:
-                self.beat()
-            except Exception as error:
-                logger.error("The pulse of the bot goes on after an error: %s", describe_error(error))
+                poster = Poster(lease, self._slack)
+                if text and (privately or lease.question.via == "command"):
+                    poster.whisper(plain(text))
+                elif text:
+                    poster.further(plain(text))
+            finally:
+                lease.finish()
 
-    def _turn_away(self, lease: Lease, text: str, *, quietly: bool) -> None:
-        """Say that a question is not taken, and be done with it."""
-        try:
-            if text:
-                posts, direct = Poster(lease, self._slack), lease.question.room == "direct"
-                (posts.whisper if quietly and not direct else posts.say)(plain(text))
-        except LoreError as error:
-            self._trouble.tell(error, lease.question.channel)
-        except LeaseLost:
+    # ------------------------------------------------------------------------------------------ interruptions and stops
+
+    def _resume(self, lease: Lease) -> None:
+        """End an interrupted question, or answer it from the beginning; its text is read from Slack again."""
+        if settle(lease, self._slack, self._posted):
             return
-        lease.finish()
+        if lease.quick_reply:
+            self._quick_reply(lease)
+            return
+        asked = lease.question
+        message = self._slack.message(asked.channel, asked.ts)
+        text = question_text(as_text(message.get("text")), self._slack.identity().user) if message else ""
+        lease.question = replace(asked, text=text)
+        if not text:  # it was deleted meanwhile
+            lease.finish()
+        elif not self._enqueue(lease):
+            lease.release()
 
-    def _hand_over(self, lease: Lease) -> None:
-        """Let another process answer it, or end what was begun; a command's words nobody else could read. Where the
-        records are away that is tried once, for all: their leases end.
+    def _give_back(self, lease: Lease) -> None:
+        """Let another process answer a question, or end what was begun. Nobody else could read a command's text.
+
+        Where the records are down, that is tried once for all questions: their leases end.
         """
-        if self._unkept:
+        if self._leases.is_store_down:
             lease.abandon()
             return
-        try:
-            answered = lease.kind not in ("", "placeholder") or lease.question.via == "command"
-            if not (answered and self._settling.settle(lease, phrases.STOPPED)):
+        with lease.handling(self._errors):
+            may_be_seen = lease.kind not in ("", "placeholder") or lease.question.via == "command"
+            if not (may_be_seen and settle(lease, self._slack, self._posted, phrases.STOPPED)):
                 lease.release()
-        except LeaseLost:
-            pass
-        except LoreError as error:  # whoever takes it over when its lease ends will see
-            self._unkept = isinstance(error, RecordsError)
-            self._trouble.tell(error, lease.question.channel)
-            lease.abandon()
 
+    def _repeat(self, name: str, task: Callable[[], object], seconds: float, end: Event, *, first: float) -> Thread:
+        """Return a thread that runs a task every so many seconds, and logs once when it begins to fail."""
 
-def _guarded(task: Callable[[], None]) -> None:
-    try:
-        task()
-    except Exception as error:
-        logger.error("A sign to an asker is left out: %s", describe_error(error))
+        def run() -> None:
+            pause, fails = first, False
+            while not end.wait(pause):
+                pause = seconds
+                try:
+                    task()
+                    fails = False
+                except Exception as error:
+                    reason = str(error) if isinstance(error, RecordsError) else describe_error(error)
+                    logger.log(logging.DEBUG if fails else logging.WARNING, "The bot's %s failed: %s", name, reason)
+                    fails = True
+
+        return Thread(target=run, name=f"lore-slack-{name}", daemon=True)

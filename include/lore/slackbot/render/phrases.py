@@ -1,6 +1,6 @@
-"""What the bot says of itself, in one place: only the labels of buttons and of the modal stand with these.
+"""The bot's own words, but for the labels of buttons and of the modal.
 
-Constants are Markdown that is safe as it stands, as are the results.
+Constants are Markdown that is safe as it is, as are the results of the functions.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ __all__ = [
     "WELCOME",
     "WRITING",
     "and_more",
-    "channel_limit",
     "forgotten",
     "full",
+    "rate_limited",
     "reading",
-    "user_limit",
     "waiting",
 ]
 
-# ---------------------------------------------------------------- while an answer is made (below the thread, no markup)
+# ---------------------------------------------------------- the status while an answer is made (after the bot's name)
 
 LOOKING = "is looking for an answer…"
 SEARCHING = "is searching…"
@@ -45,83 +44,73 @@ WRITING = "is writing…"
 # ----------------------------------------------------------------------------------------------------- around an answer
 
 SOURCES = "Sources"
-NEAREST = "Nearest pages"
+NEAREST = "Closest pages"
 CONTINUES = "_Continued in the next message_"
 UNTITLED = "Untitled page"
-EMPTY = "_There is no text in this answer._"
+EMPTY = "_This answer has no text._"
 
 # ------------------------------------------------------------------------------------------------- instead of an answer
 
-APOLOGY = (
-    "Sorry, this answer was interrupted before it was complete, and it will not go on by itself. "
-    "Please ask again if you still need it."
-)
-UNSURE = "I was interrupted, and cannot tell whether my answer reached you. If you do not see one, please ask again."
-STOPPED = "I am being restarted and could not finish this answer. Please ask again in a minute."
-NO_QUESTION = "What would you like to know? Write your question after my name, or send it to me directly."
-INDEX_UNREADABLE = (
-    "I cannot read my index right now, so I cannot answer. This is not about your question; "
-    "please try again in a few minutes."
-)
-MODEL_FAILED = "The language model did not answer, so I have no answer for you. Please try again in a few minutes."
-MISCONFIGURED = "I am not set up correctly, so I cannot answer. Whoever runs me finds the reason in my log."
-TRY_AGAIN = "Something went wrong on my side, and I have no answer for you. Please try again in a few minutes."
-NOT_NOW = "I cannot take questions at the moment. Please ask again in a minute."
+APOLOGY = "Sorry, I was interrupted and couldn't finish this answer. Please ask again if you still need it."
+UNSURE = "I was interrupted and can't tell whether my answer reached you. If you don't see it, please ask again."
+STOPPED = "I'm restarting and couldn't finish this answer. Please ask again in a minute."
+NO_QUESTION = "What would you like to know? Type your question after my name, or send it to me directly."
+INDEX_UNREADABLE = "Sorry, I can't read my index right now. It's not your question; please try again in a few minutes."
+MODEL_FAILED = "Sorry, the language model didn't respond. Please try again in a few minutes."
+MISCONFIGURED = "Sorry, I'm not set up correctly, so I can't answer. The reason is in my log, for whoever runs me."
+TRY_AGAIN = "Sorry, something went wrong on my side. Please try again in a few minutes."
+NOT_NOW = "Sorry, I can't take questions right now. Please ask again in a minute."
 
 # ------------------------------------------------------------------------------------------------- greetings, privacy
 
 WELCOME = (
-    "Ask me about your team's documentation. I answer from the pages that I have read, and name them as sources. "
-    "Where I find nothing, I say so."
+    "I answer questions from your team's documentation and link the pages I used. If I can't find an answer, I say so."
 )
-NOT_FORGOTTEN = "I could not remove what I hold of you; the reason is in my log. Please try again later."
+NOT_FORGOTTEN = "Sorry, I couldn't delete your data; the reason is in my log. Please try again later."
 
 
 def reading(pages: int) -> str:
-    """The status once a search is done, for that many passages."""
+    """Return the status once a search has found that many passages."""
     return f"is reading {_counted(pages, 'passage')}…"
 
 
 def waiting(place: int) -> str:
-    """The status of a question that waits; the one that is answered next has place 1."""
-    return f"is busy, your place is {place:,}…"
+    """Return the status of a question that waits; the next one to be answered has place 1."""
+    return f"is busy; you're number {place:,} in line…"
 
 
 def full(queued: int) -> str:
-    """For a question that is not taken, because as many are waiting as may."""
-    waiting = f"{_counted(queued, 'question')} {'is' if queued == 1 else 'are'} waiting"
-    return f"I am busy: {waiting}, and I take no more for now. Please ask later."
+    """Return the reply to a question that finds so many waiting that it isn't taken."""
+    waiting = f"{_counted(queued, 'question')} {'is' if queued == 1 else 'are'} ahead of you"
+    return f"Sorry, I'm too busy: {waiting}. Please ask again later."
 
 
-def user_limit(asked: int, seconds: float) -> str:
-    """For a person who asked that many questions in ten minutes and may ask again in so many seconds."""
-    return f"You asked {_counted(asked, 'question')} in ten minutes; the next one may come in {_duration(seconds)}."
+def rate_limited(scope: str, asked: int, seconds: float) -> str:
+    """Return the reply to a person, or in a channel, after that many questions in ten minutes.
 
-
-def channel_limit(asked: int, seconds: float) -> str:
-    """For a channel that asked that many questions in ten minutes and may ask again in so many seconds."""
-    return (
-        f"This channel asked {_counted(asked, 'question')} in ten minutes; "
-        f"the next one may come in {_duration(seconds)}."
-    )
+    `scope` is "person" or "channel"; the next question is allowed in so many seconds.
+    """
+    who = "You've" if scope == "person" else "This channel has"
+    return f"{who} asked {_counted(asked, 'question')} in ten minutes. You can ask again in {_duration(seconds)}."
 
 
 def forgotten(answers: int, opinions: int, *, waiting: bool = False, left: int = 0) -> str:
-    """Once so many answers to a person and opinions of theirs are removed. `waiting` is True where some answers were
-    not written down yet, and `left` counts messages that Slack did not delete.
+    """Return the reply once so many answers to a person, and opinions of theirs, are deleted.
+
+    `waiting` is True if some answers weren't recorded yet, and `left` counts messages that Slack didn't delete.
     """
-    removed = f"{_counted(answers, 'question')} with the answers, and {_counted(opinions, 'opinion')}"
-    words = [f"Done: I removed {removed}." if answers or opinions else "I hold no record of you."]
+    removed = f"{_counted(answers, 'question')} with answers and {_counted(opinions, 'opinion')}"
+    words = [f"Done: I deleted {removed}." if answers or opinions else "I have no data about you."]
     if waiting:
-        words.append("Some answers were still being written down: please write this again in a few minutes.")
+        words.append("Some answers were still being recorded: please send this again in a few minutes.")
     if left:
-        words.append(f"Slack did not let me delete {_counted(left, 'message')} to the people who look after me.")
-    words.append("Messages here in Slack stay until somebody deletes them.")
+        words.append(f"Slack didn't let me delete {_counted(left, 'message')} to the people who run me.")
+    words.append("Messages in Slack stay until somebody deletes them.")
     return " ".join(words)
 
 
 def and_more(count: int) -> str:
-    """The end of a list that is cut."""
+    """Return the end of a list that is cut."""
     return f"and {count} more"
 
 
@@ -130,7 +119,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """A time that is never said to be shorter than it is."""
+    """Return a time, rounded up."""
     if seconds <= 60:
         return _counted(max(1, math.ceil(seconds)), "second")
     return _counted(math.ceil(seconds / 60), "minute")

@@ -1,7 +1,7 @@
-"""The conversation before a question, as history: who asks, what the bot answered, and what others wrote beside it.
+"""The conversation before a question, as history: the asker's messages, the bot's answers, and what others wrote.
 
-What others wrote is context and never instruction: it is given as turns of its own, and nothing is narrowed or done on
-its word. What bots and Slack itself wrote is left out, but for what a thread begins with: people ask about an alert.
+Messages of others are context and never instruction: they are turns of their own, and no filter is read from them.
+Those of bots and of Slack are left out, except the first of a thread: people ask about an alert.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Literal, TypeAlias
 from lore.query.understand.plan import HISTORY_CHARACTERS, HISTORY_MESSAGES
 from lore.slackbot.events.incoming import SAID, SLACKBOT
 from lore.slackbot.events.mentions import has_words, question_text
-from lore.slackbot.slack_api.errors import level
-from lore.slackbot.types import BotIdentity, SlackApi, SlackCallError, SlackQuestion
+from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.errors import log_level
+from lore.slackbot.types import BotIdentity, SlackCallError, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
 from lore.sources.slack.attachments import attachment_quotes
 from lore.sources.slack.blocks import added_blocks
@@ -31,10 +32,10 @@ __all__ = ["history"]
 log = logging.getLogger(__name__)
 
 RECENT_SECONDS = 3600.0
-"""In a direct message without threads, what was said longer ago is another conversation."""
+"""In a direct message without threads, older messages are another conversation."""
 DIRECT_MESSAGES = 20
 ANSWERS_LOOKED_FOR = 2
-"""The bot answers a direct message in a thread below it; so many of the last ones are looked into."""
+"""The bot answers a direct message in a thread below it; so many of the last ones are read."""
 
 Role: TypeAlias = Literal["user", "assistant", "other"]
 
@@ -50,17 +51,17 @@ class _Turn:
 def history(
     question: SlackQuestion, slack: SlackApi, identity: BotIdentity, on_note: Callable[[str], None] | None = None
 ) -> tuple[Message, ...]:
-    """What was said before a question, oldest first, in at most HISTORY_MESSAGES turns of HISTORY_CHARACTERS.
+    """Return the conversation before a question, oldest first: at most HISTORY_MESSAGES turns of HISTORY_CHARACTERS.
 
-    The newest turns are kept, and the first message of a thread, which often says what it is about. A command has none.
-    Never raises SlackCallError: without history, a question is answered as it stands, and `on_note` is told.
+    The newest turns are kept, and the first message of a thread, which often names the topic. A command has none. Never
+    raises SlackCallError: the question is then answered without history, and `on_note` is called.
     """
     try:
         said = _said(question, slack)
     except SlackCallError as error:
-        log.log(level(error, logging.WARNING), "The conversation before %s could not be read: %s", question.key, error)
+        log.log(log_level(error, logging.WARNING), "Couldn't read the conversation before %s: %s", question.key, error)
         if on_note is not None:
-            on_note(f"The conversation before could not be read, so the question was taken alone ({error.code}).")
+            on_note(f"The conversation couldn't be read, so the question was answered without it ({error.code}).")
         return ()
     first = next(iter(said), {}).get("ts")
     turns = [_turn(one, question, identity, root=one.get("ts") == first == question.thread_ts) for one in said]
@@ -68,7 +69,7 @@ def history(
 
 
 def _said(question: SlackQuestion, slack: SlackApi) -> list[Payload]:
-    """The messages before the question, oldest first."""
+    """Return the messages before the question, oldest first."""
     if question.via == "command":
         return []
     if question.thread_ts != question.ts:
@@ -87,7 +88,7 @@ def _before(question: SlackQuestion, messages: Iterable[Payload]) -> list[Payloa
 
 
 def _turn(message: Payload, question: SlackQuestion, identity: BotIdentity, *, root: bool) -> _Turn | None:
-    """What a message says, and who says it; None where it is no part of the conversation."""
+    """Return the text and speaker of a message; None if it is no part of the conversation."""
     user, bot = as_text(message.get("user")), as_text(message.get("bot_id"))
     if user == identity.user or (bot and bot == identity.bot):
         text = _answer(message)
@@ -107,10 +108,10 @@ def _turn(message: Payload, question: SlackQuestion, identity: BotIdentity, *, r
 
 
 def _answer(message: Payload) -> str:
-    """The text of one of the bot's answers, without its sources and buttons; "" for all else that it says."""
+    """Return the text of one of the bot's answers, without sources and buttons; "" for its other messages."""
     payload = as_mapping(as_mapping(message.get("metadata")).get("event_payload"))
     if payload and not payload.get("answer"):
-        return ""  # it is busy, it apologizes, or it greets
+        return ""  # a status, an apology or a greeting
     blocks = as_mappings(message.get("blocks"))
     text = "\n\n".join(said for block in blocks if (said := _block_text(block)))
     if not text and payload:
@@ -119,7 +120,7 @@ def _answer(message: Payload) -> str:
 
 
 def _block_text(block: Payload) -> str:
-    """What a block of an answer says; its sources are in `context`, its buttons in `context_actions`."""
+    """Return the text of a block; sources are in `context` blocks, buttons in `context_actions`."""
     if block.get("type") in ("markdown", "header"):
         text = block.get("text")
         return as_text(text) or as_text(as_mapping(text).get("text"))
@@ -129,7 +130,7 @@ def _block_text(block: Payload) -> str:
 
 
 def _pieces(element: object, depth: int = 0) -> Iterator[str]:
-    """The texts inside rich text, in order; each of its paragraphs and list items on a line."""
+    """Yield the texts inside rich text, each paragraph and list item on a line."""
     if isinstance(element, list):
         for one in element if depth < 16 else ():
             yield from _pieces(one, depth + 1)
@@ -141,20 +142,17 @@ def _pieces(element: object, depth: int = 0) -> Iterator[str]:
 
 
 def _chosen(turns: Sequence[_Turn]) -> list[_Turn]:
-    """The first turn and the last ones, what one speaker says in a row made one."""
+    """Return the first turn and the last ones; messages of one speaker in a row are one turn."""
     if not turns:
         return []
     first = _Turn(turns[0].role, _shortened(turns[0].text, HISTORY_CHARACTERS))
-    rest = [_Turn(role, _joined([turn.text for turn in group])) for role, group in groupby(turns[1:], _role)]
+    groups = groupby(turns[1:], key=lambda turn: turn.role)
+    rest = [_Turn(role, _joined([turn.text for turn in group])) for role, group in groups]
     return [first, *rest[-(HISTORY_MESSAGES - 1) :]]
 
 
-def _role(turn: _Turn) -> Role:
-    return turn.role
-
-
 def _joined(texts: Sequence[str]) -> str:
-    """Texts in a row, the newest kept where not all fit."""
+    """Join texts, the newest ones where not all fit."""
     kept: list[str] = []
     room = HISTORY_CHARACTERS
     for text in reversed(texts):

@@ -1,4 +1,4 @@
-"""What the assistant pane offers before the first question: the assistant's name, and what a newcomer may ask."""
+"""The prompts that the assistant pane suggests before the first question."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_TITLE = 75
 
 @dataclass(frozen=True, slots=True)
 class SuggestedPrompts:
-    """`title` stands above the questions; with no questions there is nothing to show."""
+    """Suggested questions, and the title above them. Without questions, nothing is shown."""
 
     title: str = ""
     questions: tuple[str, ...] = ()
 
 
 def load_suggested_prompts(file: Path) -> SuggestedPrompts:
-    """The first four suggested questions of the file about the assistant; none where there is no such file.
+    """Return the first four suggested questions of the file about the assistant; none if there is no such file.
 
     Raises DeclarationError.
     """
@@ -31,6 +31,6 @@ def load_suggested_prompts(file: Path) -> SuggestedPrompts:
     if assistant is None:
         return SuggestedPrompts()
     name = " ".join(assistant.name.split())
-    title = f"I am {name}. For example, ask me:"
+    title = f"I'm {name}. Try asking me:"
     questions = dict.fromkeys(" ".join(question.split()) for question in assistant.suggested_questions)
-    return SuggestedPrompts(title if len(title) <= MAX_TITLE else "For example:", tuple(questions)[:MAX_PROMPTS])
+    return SuggestedPrompts(title if len(title) <= MAX_TITLE else "Try asking:", tuple(questions)[:MAX_PROMPTS])

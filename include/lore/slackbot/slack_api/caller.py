@@ -19,10 +19,10 @@ from lore.slackbot.slack_api.errors import (
     PASSING,
     RATE_LIMITED,
     TOKEN_CODES,
+    error_code,
     rate_limited,
     refusal,
     unreachable,
-    word,
 )
 from lore.slackbot.types import SlackCallError
 
@@ -170,7 +170,7 @@ class _Outcome:
 
     @property
     def code(self) -> str:
-        return word(self.answer.get("error"))
+        return error_code(self.answer.get("error"))
 
     @property
     def limited(self) -> bool:

@@ -1,4 +1,4 @@
-"""What goes wrong, in the log: what Slack refuses once and clearly, a mistake of ours without what people wrote."""
+"""The log of what goes wrong: each refusal of Slack once and clearly, a bug without what people wrote."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from threading import Lock
 from time import monotonic
 
 from lore.errors import LoreError
-from lore.slackbot.slack_api.errors import level
+from lore.slackbot.slack_api.errors import log_level
 from lore.slackbot.types import SlackCallError
 
 __all__ = ["ErrorLog", "describe_error"]
 
 QUIET_SECONDS = 3600.0
-"""How long the same is not said again."""
-
+"""How long the same error isn't logged again."""
 FRAMES = 12
 
 logger = logging.getLogger(__name__)
 
 
 def describe_error(error: BaseException) -> str:
-    """An error that nobody expected, for a log: its kind and the way to it, with the one that it came from. Its own
-    words are left out, because those of a library may quote what somebody wrote.
+    """Return the kind and traceback of an unexpected error, and of its cause, in one line.
+
+    Its message is left out, because a library's may quote what somebody wrote.
     """
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     path = " > ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
@@ -34,15 +34,15 @@ def describe_error(error: BaseException) -> str:
 
 
 class ErrorLog:
-    """Writes into the log what went wrong, the same once an hour; used by several threads."""
+    """Logs errors, the same one of a channel once an hour; used by several threads."""
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._until: dict[tuple[str, str], float] = {}
         self._lock = Lock()
 
-    def tell(self, error: LoreError, channel: str) -> None:
-        """Say it, unless it was said lately of the channel."""
+    def report(self, error: LoreError, channel: str) -> None:
+        """Log an error, unless it was logged lately for the channel."""
         kind = error.code if isinstance(error, SlackCallError) else f"{type(error).__name__}: {error.message}"
         key = (kind, channel)
         with self._lock:
@@ -51,4 +51,4 @@ class ErrorLog:
             if key in self._until:
                 return
             self._until[key] = now + QUIET_SECONDS
-        logger.log(level(error, logging.ERROR), "A question in %s is not answered: %s", channel, error)
+        logger.log(log_level(error, logging.ERROR), "A question in %s was not answered: %s", channel, error)

@@ -16,11 +16,11 @@ __all__ = [
     "RATE_LIMITED",
     "TOKEN_CODES",
     "UncertainCallError",
-    "level",
+    "error_code",
+    "log_level",
     "rate_limited",
     "refusal",
     "unreachable",
-    "word",
 ]
 
 RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
@@ -61,7 +61,7 @@ class UncertainCallError(SlackCallError):
 
 def refusal(asked: str, answer: Mapping[str, Any]) -> SlackCallError:
     """The error for an answer that is not ok; `asked` is the method, with its channel."""
-    code = word(answer.get("error")) or "unknown_error"
+    code = error_code(answer.get("error")) or "unknown_error"
     if code == "missing_scope":
         needed = _scopes(answer.get("needed"))
         return SlackCallError(
@@ -94,14 +94,14 @@ def unreachable(asked: str, reason: str, *, uncertain: bool = False) -> SlackCal
     )
 
 
-def level(error: LoreError, usual: int) -> int:
+def log_level(error: LoreError, usual: int) -> int:
     """How loudly the log says what failed by an error: in a whisper where the token is not good any more, because that
     ends the bot, which says so once.
     """
     return logging.DEBUG if isinstance(error, SlackCallError) and error.code in TOKEN_CODES else usual
 
 
-def word(value: object) -> str:
+def error_code(value: object) -> str:
     """An error code, which is a word; anything else that a server says is not repeated."""
     text = as_text(value)
     return text if re.fullmatch(r"[a-z_]{1,60}", text) else ""

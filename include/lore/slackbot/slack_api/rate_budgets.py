@@ -1,4 +1,4 @@
-"""How fast the bot calls Slack, over all workers; and what Slack refused, so that it is not tried each time."""
+"""Slack's limits over all workers: how often the bot may call, and what Slack refused lately."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ __all__ = ["RateBudgets", "RefusalCache", "TokenBucket"]
 
 
 class TokenBucket:
-    """So many calls a minute, and a few at once; used by several threads. `clock` is in seconds and never goes back."""
+    """So many calls a minute, and a `burst` at once; used by several threads.
+
+    `clock` is in seconds and never goes back.
+    """
 
     def __init__(self, per_minute: float, burst: float, *, clock: Callable[[], float] = monotonic) -> None:
         self._rate = per_minute / 60
@@ -21,7 +24,7 @@ class TokenBucket:
         self._lock = Lock()
 
     def take(self) -> bool:
-        """Whether a call that can wait may be made now; it is counted then."""
+        """Return True if a call that can wait may be made now, and count it."""
         with self._lock:
             self._fill()
             if self._tokens < 1:
@@ -30,7 +33,7 @@ class TokenBucket:
             return True
 
     def spend(self) -> None:
-        """Count a call that cannot wait: those that can then wait longer."""
+        """Count a call that can't wait: those that can wait longer for it."""
         with self._lock:
             self._fill()
             self._tokens = max(self._tokens - 1, -self._burst)
@@ -42,8 +45,8 @@ class TokenBucket:
 
 
 class RateBudgets:
-    """The buckets of the calls that are made again and again, below Slack's limits for one workspace: 20 a minute for
-    beginning a stream, 100 for adding to one, 50 for changing a message.
+    """The buckets of frequent calls, below Slack's limits for a workspace: a minute, 20 streams begun, 100 appended to,
+    and 50 messages updated.
     """
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
@@ -54,25 +57,25 @@ class RateBudgets:
 
 
 class RefusalCache:
-    """What Slack refused in which channel, for so long as it is likely to refuse it again."""
+    """Features that Slack refused in a channel, for as long as it is likely to refuse them again."""
 
     SECONDS = 3600.0
     EVERYWHERE = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type", "method_deprecated"})
-    """Codes that say the same in each channel."""
+    """Error codes that are the same in each channel."""
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._until: dict[tuple[str, str], float] = {}
         self._lock = Lock()
 
-    def remember(self, what: str, channel: str, code: str) -> None:
-        """Slack refused `what` with this code."""
+    def remember(self, feature: str, channel: str, code: str) -> None:
+        """Remember that Slack refused a feature with this error code."""
         with self._lock:
-            self._until[what, "" if code in self.EVERYWHERE else channel] = self._clock() + self.SECONDS
+            self._until[feature, "" if code in self.EVERYWHERE else channel] = self._clock() + self.SECONDS
 
-    def knows(self, what: str, channel: str) -> bool:
-        """Whether `what` is not worth trying in the channel."""
+    def knows(self, feature: str, channel: str) -> bool:
+        """Return True if a feature isn't worth trying in the channel."""
         with self._lock:
             now = self._clock()
             self._until = {key: until for key, until in self._until.items() if until > now}
-            return (what, "") in self._until or (what, channel) in self._until
+            return (feature, "") in self._until or (feature, channel) in self._until

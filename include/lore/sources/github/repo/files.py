@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
-from lore.convert import FORMATS, format_of, resolve_includes
+from lore.convert import FORMATS, INCLUDING_FORMATS, format_of, resolve_includes
 from lore.convert.formats import CODE_PREFIX
 from lore.convert.markdown.slugs import ANCHOR_STYLE
 from lore.declarations import GitHubRepoDeclaration
@@ -19,6 +19,7 @@ from lore.sources.github.repo.code import CodeUnit, file_units
 from lore.sources.github.repo.links import RepositoryLinks, encode_path
 from lore.sources.github.repo.state import SeenFile, text_digest
 from lore.sources.globs import PathFilter
+from lore.sources.partials import without_partials
 from lore.types import Document, Failure
 
 __all__ = ["RepositoryFiles"]
@@ -86,7 +87,8 @@ class RepositoryFiles:
 
         Raises SourceError when no file is selected, so that the documents don't all look deleted.
         """
-        paths = [path for path in self._archive.paths() if self._is_selected(path)]
+        selected = [path for path in self._archive.paths() if self._is_selected(path)]
+        paths = without_partials(selected, self._included)
         if not paths:
             raise SourceError(
                 f"No file of {self._declaration.repository} matches {self._declaration.id}.",
@@ -146,11 +148,10 @@ class RepositoryFiles:
     def _page(self, path: str, data: bytes, format_name: str) -> Document:
         """Return a document; bytes that are not UTF-8 are left to conversion, which detects the charset."""
         text = _decoded(data)
-        if text is None or format_name not in ("markdown", "mdx", "rst"):
+        if text is None or format_name not in INCLUDING_FORMATS:
             return self._document(self._unparsed(path, data, format_name), "", data)
-        whole, link = text, self._links.markdown
-        if format_name == "rst":
-            whole, link = resolve_includes(text, encode_path(path), self._included), self._links.rst
+        whole = resolve_includes(text, path, self._included, format_name)
+        link = self._links.rst if format_name == "rst" else self._links.markdown
         commit, linked = self._first_seen(path, lambda commit: link(whole, path, commit))
         return self._document(_RepositoryFile(path, format_name, commit), linked, None)
 

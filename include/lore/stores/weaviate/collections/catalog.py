@@ -30,10 +30,10 @@ EARLIER_MANIFEST, NO_KIND = "manifest", "no such prop"
 """The record that an earlier Lore made, and the server's reply about its collection, which had no kinds."""
 
 RECENT_SECONDS = 2.0
-"""How long a question reuses the records of versions: they hardly change, and reading them costs a call."""
+"""The time for which questions reuse the records of versions: they hardly change, and reading them costs a call."""
 
 CREATION_SECONDS, CREATION_PAUSE_SECONDS = 2.0, 0.1
-"""How long the state collection may be missing: a process that creates an index creates it last."""
+"""Grace period for a missing state collection: a process that creates an index creates it last."""
 
 NEW_INDEX = "Set LORE_WEAVIATE_PREFIX to a new prefix and run `lore sync --all`"
 DAMAGED = f"{NEW_INDEX}; or remove the other collections of this prefix and sync again."

@@ -27,7 +27,7 @@ SHARED_SECONDS = 1.0
 If later ones did too, then under constant load the cache would grow and age without bound.
 """
 WAIT_SECONDS = 2.0
-"""How long a search waits for passages that another one is reading, before it reads them itself."""
+"""The longest wait for passages that another search is reading; then a search reads them itself."""
 
 
 class WeaviatePassage(NamedTuple):

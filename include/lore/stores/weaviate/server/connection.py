@@ -38,7 +38,7 @@ OIDC_SECRETS = ("password", "client_secret", "access_token", "refresh_token")
 CHECK_SECONDS = 10.0
 """Time limit of the gRPC check at connecting."""
 STARTING_SECONDS = 2.0
-"""How long the gRPC port may refuse: a starting server opens it after the HTTP port."""
+"""Grace period for a closed gRPC port: a starting server opens it after the HTTP port."""
 PAUSE_SECONDS = 0.1
 
 

@@ -1,4 +1,4 @@
-"""What of an answer stands in Slack: looked for where a process died between posting and noting what it posted."""
+"""The messages to a question that are in Slack, found where a process died between posting and noting one."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from lore.slackbot.queue.leases import Lease
-from lore.slackbot.types import BotIdentity, SlackApi, SlackCallError
+from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.types import BotIdentity, SlackCallError
 from lore.sources.payload import as_mapping, as_text
 
-__all__ = ["Sighting", "look", "lost_stream"]
+__all__ = ["PostedMessages", "find_lost_stream", "find_messages"]
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """The bot's messages to one question: the first, all by their ts, which answer they hold ("" for none yet), and
-    whether they are whole.
+class PostedMessages:
+    """The bot's messages to one question: the first, the ts of all, the answer they hold ("" for none yet), and whether
+    the last one is there.
     """
 
     first: Mapping[str, Any]
-    all: tuple[str, ...]
+    all_ts: tuple[str, ...]
     answer_id: str
-    whole: bool
+    is_whole: bool
 
     @property
     def ts(self) -> str:
@@ -30,45 +31,44 @@ class Sighting:
         return as_text(self.first.get("ts"))
 
 
-def look(slack: SlackApi, lease: Lease) -> Sighting | None:
-    """What stands in the thread to a question; None where there is nothing.
+def find_messages(slack: SlackApi, lease: Lease) -> PostedMessages | None:
+    """Return the messages in the thread that belong to a question; None if there are none.
 
-    A stream says which question it belongs to when it ends. One that did not end is found by its ts, and where that
-    was not noted, it is the bot's first message after the question that no other question in the thread noted.
+    A stream names its question only when it ends. An open one is found by its ts; where that wasn't noted, it is the
+    bot's first message after the question that no other question in the thread noted.
 
-    Raises SlackCallError, and RecordsError.
+    Raises SlackCallError and RecordsError.
     """
     question, me = lease.question, slack.identity()
     replies = slack.replies(question.channel, question.thread_ts, oldest=question.ts)
     own = [one for one in replies if _is_own(one, me) and as_text(one.get("ts")) > question.ts]
     mine = [one for one in own if _payload(one).get("key") == question.key or one.get("ts") == lease.shown]
     if not mine and lease.kind == "stream" and not lease.shown:
-        known = {other.get("shown") for other in lease.others()}
-        mine = [one for one in own if not _payload(one) and one.get("ts") not in known][:1]
+        noted = {other.get("shown") for other in lease.others()}
+        mine = [one for one in own if not _payload(one) and one.get("ts") not in noted][:1]
     if not mine:
         return None
     payloads = [_payload(one) for one in mine]
     answer = next((as_text(one["answer"]) for one in payloads if one.get("answer")), "")
-    return Sighting(mine[0], tuple(as_text(one.get("ts")) for one in mine), answer, _is_whole(payloads))
+    return PostedMessages(mine[0], tuple(as_text(one.get("ts")) for one in mine), answer, _is_whole(payloads))
 
 
-def lost_stream(slack: SlackApi, lease: Lease) -> str | None:
-    """The ts of the stream whose beginning Slack did not confirm; "" where it stands nowhere, None where that cannot be
-    told now: what stands there may be the stream of another question in the thread.
+def find_lost_stream(slack: SlackApi, lease: Lease) -> str | None:
+    """Return the ts of a stream whose beginning Slack didn't confirm; "" if there is none.
 
-    Raises RecordsError.
+    None if it can't be told now, because the stream may be that of another question in the thread. Raises RecordsError.
     """
     try:
-        seen = look(slack, lease)
+        found = find_messages(slack, lease)
     except SlackCallError:
         return None
-    ts = seen.ts if seen else ""
+    ts = found.ts if found else ""
     rivals = [other.get("shown", "") for other in lease.others() if other.get("kind") == "stream"]
     return None if "" in rivals or ts in rivals else ts
 
 
 def _is_whole(payloads: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the last part is there, or an apology in its place."""
+    """Return True if the last part is there, or an apology in its place."""
     if any(one.get("closed") for one in payloads):
         return True
     parts = [as_text(one.get("part")).partition("/") for one in payloads if one.get("answer")]
