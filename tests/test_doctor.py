@@ -166,6 +166,20 @@ def test_records_are_described_and_not_made(tmp_path: Path) -> None:
     assert doctor.check_records(settings) == doctor.Finding("records", "ok", "0 answers, in sqlite")
 
 
+def test_damaged_records_are_left_alone_and_a_copy_of_them_is_a_finding(tmp_path: Path) -> None:
+    from lore.wiring.records import open_records
+
+    file = tmp_path / "records.db"
+    settings = load_settings({"LORE_RECORDS_URL": f"sqlite:///{file}"})
+    file.write_text("no database " * 100)
+    for _ in range(2):
+        finding = doctor.guarded("records", lambda: doctor.check_records(settings))
+        assert finding.status == "problem" and "not a database" in finding.detail and "aside" in finding.remedy
+    open_records(settings).close()
+    finding = doctor.check_records(settings)
+    assert finding.status == "warning" and f"{file}.damaged-" in finding.detail and ".recover" in finding.remedy
+
+
 def test_records_of_a_newer_lore_and_those_that_cannot_be_opened(tmp_path: Path) -> None:
     import sqlite3
 
@@ -183,3 +197,14 @@ def test_records_of_a_newer_lore_and_those_that_cannot_be_opened(tmp_path: Path)
     file.write_text("no database " * 100)
     [broken] = [finding for finding in doctor.examine(environ) if finding.name == "records"]
     assert (broken.status, "not a database" in broken.detail) == ("problem", True)
+
+
+def test_records_on_a_network_file_system(tmp_path: Path) -> None:
+    mounts, file = tmp_path / "mounts", tmp_path / "share" / "deep" / "records.db"
+    settings = load_settings({"LORE_RECORDS_URL": f"sqlite:///{file}"})
+    mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/x {tmp_path.resolve()}/share nfs4 rw,vers=4.2 0 0\n")
+    finding = doctor.check_records(settings, mounts)
+    assert finding.status == "warning" and "(nfs4)" in finding.detail and "PostgreSQL" in finding.remedy
+    mounts.write_text(f"server:/x / nfs rw 0 0\n/dev/vda {tmp_path.resolve()}/share ext4 rw 0 0\n")
+    assert doctor.check_records(settings, mounts).status == "ok"
+    assert doctor.check_records(settings, tmp_path / "no mounts").status == "ok"

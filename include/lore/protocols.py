@@ -330,5 +330,5 @@ class Recorder(Protocol):
     """A keeper of questions and answers."""
 
     def record(self, answer: Answer) -> None:
-        """Take a finished answer. Return at once and never raise: recording can't delay or break an answer."""
+        """Take a finished answer. Return within seconds and never raise: recording can't break an answer."""
         ...

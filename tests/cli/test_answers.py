@@ -109,10 +109,19 @@ class TestAsking:
         assert "hunter2" not in refused.output
 
     def test_a_database_that_cannot_be_written_breaks_no_answer(self, indexed: Lore, tmp_path: Path) -> None:
-        (tmp_path / "records.db").write_text("no database " * 100)
+        (tmp_path / "records.db").mkdir()
         answered = indexed("ask", "How do I rotate an API key?", LORE_RECORDS_URL=f"sqlite:///{tmp_path}/records.db")
         assert answered.exit_code == 0
         assert "keys rotate" in answered.stdout
+
+    def test_a_damaged_database_is_begun_anew(
+        self, indexed: Lore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "records.db").write_text("no database " * 100)
+        url = f"sqlite:///{tmp_path}/records.db"
+        assert "keys rotate" in indexed("ask", "How do I rotate an API key?", LORE_RECORDS_URL=url).stdout
+        assert len(parsed(indexed("answers", "list", "--json", LORE_RECORDS_URL=url).stdout)["answers"]) == 1
+        assert len([message for message in caplog.messages if f"{tmp_path}/records.db.damaged-" in message]) == 1
 
 
 class TestReading:

@@ -15,6 +15,8 @@ MINIMUM_PYTHON = (3, 11)
 PACKAGES = ("lancedb", "onnxruntime", "tokenizers", "pydantic")
 OPTIONAL = ("weaviate-client", "openai", "cohere", "langchain", "slack-bolt")
 AIRFLOW_SERIES = "3.3."
+MOUNTS = Path("/proc/self/mounts")
+NETWORK_FILE_SYSTEMS = frozenset(("nfs", "nfs4", "cifs", "smb3", "9p", "afs", "ceph", "lustre", "fuse.sshfs"))
 
 
 def check_python() -> Finding:
@@ -104,11 +106,31 @@ def check_staging(uri: str) -> Finding:
     return Finding("staging", "ok", uri)
 
 
-def check_records(settings: Settings) -> Finding:
-    """Check that the records can be opened, and that this version of Lore can read them."""
-    from lore.wiring.records import describe_records
+def check_records(settings: Settings, mounts: Path = MOUNTS) -> Finding:
+    """Check that the records can be opened and read, are on a local disk, and have not been damaged."""
+    from lore.records.sqlite_file import damaged_copies
+    from lore.wiring.records import describe_records, records_file
 
-    return Finding("records", "ok", describe_records(settings))
+    found, file = describe_records(settings), records_file(settings)
+    if file and (copies := damaged_copies(file)):
+        detail = f"{found}; damaged ones are kept at {', '.join(map(str, copies))}"
+        remedy = "Check the disk. `sqlite3 FILE .recover` prints what is left in a copy; then delete it."
+        return Finding("records", "warning", detail, remedy)
+    if file and (network := _network_file_system(file, mounts)):
+        detail = f"{found}; {file} is on a network file system ({network}), where several machines damage it"
+        return Finding("records", "warning", detail, "Set LORE_RECORDS_URL to a local file or to PostgreSQL.")
+    return Finding("records", "ok", found)
+
+
+def _network_file_system(path: Path, mounts: Path) -> str:
+    """Return the network file system that a path is on; "" for a local or unknown one."""
+    try:
+        lines = [line.split() for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
+    except OSError:
+        return ""
+    kinds = {line[1]: line[2] for line in lines if len(line) > 2}  # of two mounts in one place the later one counts
+    kind = next((kinds[str(place)] for place in path.absolute().resolve().parents if str(place) in kinds), "")
+    return kind if kind in NETWORK_FILE_SYSTEMS else ""
 
 
 def _version(distribution: str) -> str | None:

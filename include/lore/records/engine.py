@@ -1,29 +1,22 @@
-"""A database behind a URL, opened so that several threads and processes may use it: SQLite or PostgreSQL.
-
-SQLite, by default, lets a transaction begin as a reader and then fails at once when it wants to write beside another
-writer. So transactions that write take the write lock at their beginning, and wait for it (BEGIN IMMEDIATE).
-"""
+"""A database behind a URL, opened so that several threads and processes may use it: SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lore.errors import ConfigurationError, RecordsError, require
+from lore.records.sqlite_file import BUSY_SECONDS, SqliteFile
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
 __all__ = ["BUSY_SECONDS", "check_url", "database_file", "explained", "insert_for", "open_engine", "reading"]
 
-BUSY_SECONDS = 10.0
-"""How long a writer waits for another one."""
 CONNECT_SECONDS = 10
 STATEMENT_SECONDS = 60
 
@@ -34,6 +27,20 @@ _SCHEMES = {
     "postgresql": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
+_LOCAL_DISK = "Look at the disk: it may be full, or a network file system, over which SQLite can't share a file."
+_BEGUN_ANEW = "The next question moves the damaged file aside and begins a new one."
+_ANOTHER_PLACE = "Set LORE_RECORDS_URL to a place where this process may write."
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: "Free space on the disk.",
+    sqlite3.SQLITE_IOERR: _LOCAL_DISK,
+    sqlite3.SQLITE_PROTOCOL: _LOCAL_DISK,
+    sqlite3.SQLITE_PERM: _ANOTHER_PLACE,
+    sqlite3.SQLITE_READONLY: _ANOTHER_PLACE,
+    sqlite3.SQLITE_CANTOPEN: _ANOTHER_PLACE,
+    sqlite3.SQLITE_CORRUPT: _BEGUN_ANEW,
+    sqlite3.SQLITE_NOTADB: _BEGUN_ANEW,
+}
+"""What to do, by SQLite's primary result code."""
 _REMEDY = "Set LORE_RECORDS_URL to sqlite:///PATH, postgresql://USER:PASSWORD@HOST/DATABASE or none."
 
 
@@ -57,17 +64,28 @@ def database_file(url: str) -> Path | None:
     return Path(match[1]).expanduser() if match else None
 
 
-def open_engine(url: str) -> Engine:
+def open_engine(url: str, prepare: Callable[[Engine], None] | None = None) -> Engine:
     """The database, with a pool of connections; its file and folders are made, readable for nobody else.
 
-    Raises ConfigurationError for a URL that names none, and RecordsError.
+    `prepare` makes the tables: at once, and in a file that takes the place of one that was damaged, moved or removed.
+    Without it, a damaged file is an error. Raises ConfigurationError for a URL that names none, and RecordsError.
     """
+    check_url(url)
+    file = database_file(url)
+    engine = _open_postgres(url) if file is None else SqliteFile(file, prepare).engine
+    if prepare is not None:
+        try:
+            prepare(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+    return engine
+
+
+def _open_postgres(url: str) -> Engine:
     from sqlalchemy import create_engine, make_url
     from sqlalchemy.exc import ArgumentError
 
-    check_url(url)
-    if file := database_file(url):
-        return _open_sqlite(file)
     try:
         address = make_url(url)
     except (ArgumentError, ValueError):
@@ -99,66 +117,6 @@ def _postgres_options(url: URL) -> dict[str, Any]:
         "application_name": "lore",
     }
     return {name: value for name, value in options.items() if name not in url.query}
-
-
-def _open_sqlite(file: Path) -> Engine:
-    from sqlalchemy import URL, create_engine, event
-
-    _make_private(file)
-    engine = create_engine(
-        URL.create(_SCHEMES["sqlite"], database=str(file)),
-        hide_parameters=True,
-        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
-    )
-    event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _make_private(file: Path) -> None:
-    """Make what is missing of the folders and the file, for the owner alone; what is there stays as it is."""
-    try:
-        for folder in reversed([folder for folder in file.parents if not folder.exists()]):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        # SQLite gives the files beside it (-wal, -shm) the permissions of this one.
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise RecordsError(
-            f"The records at {file} cannot be opened: {error.strerror or error}.",
-            remedy="Set LORE_RECORDS_URL to a place where this process may write.",
-            retryable=True,
-        ) from error
-
-
-def _set_up(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # sqlite3 begins nothing by itself: `_begin` does
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA secure_delete = ON")  # what is forgotten is written over
-    _use_wal(connection)
-
-
-def _use_wal(connection: Any) -> None:
-    """Let readers and a writer work side by side. Kept by the file, so this does something once.
-
-    SQLite does not wait for a lock here: of two processes that switch at once, one is refused.
-    """
-    until = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
-                return
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-
-
-def _begin(connection: Connection) -> None:
-    reads = connection.get_execution_options().get("lore_reads", False)
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
 @contextmanager
@@ -193,15 +151,20 @@ def explained(what: str) -> Iterator[None]:
     try:
         yield
     except (exc.OperationalError, exc.InterfaceError, exc.TimeoutError) as error:
-        raise RecordsError(f"The records could not be {what}: {_reason(error)}.", retryable=True) from error
+        raise _explained(what, error, again=True) from error
     except exc.DBAPIError as error:
         again = error.connection_invalidated or _may_be_mended(error.orig)
-        raise RecordsError(f"The records could not be {what}: {_reason(error)}.", retryable=again) from error
-    except sqlite3.Error as error:  # while a connection was set up, which SQLAlchemy does not translate
-        again = isinstance(error, sqlite3.OperationalError)
-        raise RecordsError(f"The records could not be {what}: {_reason(error)}.", retryable=again) from error
+        raise _explained(what, error, again=again) from error
+    except sqlite3.Error as error:  # of a statement that went past SQLAlchemy
+        raise _explained(what, error, again=isinstance(error, sqlite3.OperationalError)) from error
     except exc.SQLAlchemyError as error:
         raise RecordsError(f"The records could not be {what}: {type(error).__name__}.") from error
+
+
+def _explained(what: str, error: Exception, *, again: bool) -> RecordsError:
+    original = getattr(error, "orig", None) or error
+    remedy = _REMEDIES.get(getattr(original, "sqlite_errorcode", 0) & 0xFF, "")
+    return RecordsError(f"The records could not be {what}: {_reason(original)}.", remedy=remedy, retryable=again)
 
 
 def _may_be_mended(error: BaseException | None) -> bool:
@@ -210,8 +173,7 @@ def _may_be_mended(error: BaseException | None) -> bool:
     return state.startswith(("0A", "25", "42"))  # a stand-by begins no transaction that writes (0A) or writes in none
 
 
-def _reason(error: Any) -> str:
+def _reason(error: BaseException) -> str:
     """The first line: the lines after it quote values."""
-    original = getattr(error, "orig", None) or error
-    lines = str(original).strip().splitlines() or [type(original).__name__]
+    lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".:")

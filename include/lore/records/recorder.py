@@ -1,4 +1,4 @@
-"""What stands between answering and the places where answers are kept: a queue that never makes an answer wait.
+"""What stands between answering and the places where answers are kept: a queue that lets no answer wait for a failure.
 
 One thread writes, many answers at a time. A place that is away is tried again, less and less often, while answers wait
 in the queue; when the queue is full, further ones are dropped, counted, and said in the log. What is still waiting when
@@ -24,13 +24,17 @@ from weakref import ref
 from lore.errors import LoreError, RecordsError
 from lore.types import Answer
 
-__all__ = ["EXIT_SECONDS", "Finished", "QueuedRecorder", "Sink"]
+__all__ = ["EXIT_SECONDS", "KEEP_SECONDS", "Finished", "QueuedRecorder", "Sink"]
 
 log = logging.getLogger(__name__)
 
 CAPACITY = 500
 BATCH = 16
 EXIT_SECONDS = 10.0
+KEEP_SECONDS = 10.0
+"""How long an answer waits to be written before it is shown, so that a kill loses none that was shown. Milliseconds are
+enough; the first one of a process waits until the records are open.
+"""
 EXIT_PAUSE = 0.1
 EXIT_TRIES = 4
 """How often a place that fails while the process ends is tried; 0.2, 0.4 and 0.8 seconds lie between."""
@@ -83,7 +87,7 @@ class _Waiting:
 
 class QueuedRecorder:
     """Puts every answer into a sink, which `name` names in the log. Nothing is opened, and no thread started, before
-    the first answer.
+    the first answer. `wait` is how many seconds an answer may wait to be written, where nothing fails.
     """
 
     def __init__(
@@ -93,11 +97,13 @@ class QueuedRecorder:
         *,
         capacity: int = CAPACITY,
         first_pause: float = 1.0,
+        wait: float = 0.0,
     ) -> None:
         self._open_sink = open_sink
         self._name = name
         self._capacity = capacity
         self._first_pause = first_pause
+        self._wait_seconds = wait
         self.dropped = 0
         """How many answers were not kept."""
         self._inherited: list[Sink | None] = []
@@ -109,6 +115,7 @@ class QueuedRecorder:
         self._batch = BATCH  # after a failure 1, so that one answer is known to be the reason, and then twice as many
         self._waiting: deque[_Waiting] = deque()
         self._written = 0
+        self._overdue = False  # an answer waited in vain, and none was written since
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._sink: Sink | None = None
@@ -120,7 +127,7 @@ class QueuedRecorder:
         self._refused = 0
 
     def record(self, answer: Answer) -> None:
-        """Take a finished answer. Returns at once and never raises."""
+        """Take a finished answer, and wait for a moment until it is written. Never raises."""
         try:
             asked_at = datetime.now(UTC) - timedelta(seconds=answer.trace.seconds.get("total", 0.0))
             with self._changed:
@@ -130,8 +137,16 @@ class QueuedRecorder:
                 self._waiting.append(_Waiting(Finished(answer, asked_at)))
                 self._start()
                 self._changed.notify_all()
+                self._wait_until_written()
         except Exception:
             log.exception("An answer could not be given to %s.", self._name)
+
+    def _wait_until_written(self) -> None:
+        """Wait for what was taken by now, unless something fails or is slow; the caller holds the lock."""
+        last = self._written + len(self._waiting)
+        if not (self._overdue or self._pause):
+            over = self._changed.wait_for(lambda: self._written >= last or self._pause or self._off, self._wait_seconds)
+            self._overdue = not over
 
     def flush(self, timeout: float = EXIT_SECONDS) -> bool:
         """Wait until all that was taken is written; whether it was, in so many seconds."""
@@ -224,6 +239,7 @@ class QueuedRecorder:
             for _ in range(n):  # this thread alone takes away from it
                 self._waiting.popleft()
             self._written += n
+            self._overdue = False
             self._batch = min(self._batch * 2, BATCH)
             again, self._pause, self._exit_tries = self._pause > 0, 0.0, 0
             refused, self._refused = self._refused, 0
@@ -259,7 +275,9 @@ class QueuedRecorder:
                 self._give_up(error)
         elif not self._pause:
             log.error("Answers wait until %s can be written: %s", self._name, error)
-        self._pause = min(max(self._first_pause, self._pause * 2), LONGEST_PAUSE)
+        with self._changed:
+            self._pause = min(max(self._first_pause, self._pause * 2), LONGEST_PAUSE)
+            self._changed.notify_all()
 
     def _drop_first(self, error: LoreError) -> None:
         log.error("An answer was not written to %s: %s", self._name, error)

@@ -6,8 +6,10 @@ RecordsError when the database cannot do it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -23,6 +25,7 @@ from lore.records.posted_answers import PostedAnswers
 from lore.records.recorder import Finished
 from lore.records.rows import PARTS, Rows, answer_of, rows_of
 from lore.records.schema import bring_up_to_date
+from lore.records.sqlite_file import damaged_copies, remove_copies
 from lore.records.tables import answers, calls, feedback, opinions, places
 from lore.types import Answer
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, ScalarSelect
 
 __all__ = ["Records"]
+
+log = logging.getLogger(__name__)
 
 SHORTEST_ID = 4
 BATCH = 200
@@ -42,23 +47,20 @@ class Records:
         self.engine = engine
         self._redact = redact
         self._retention = timedelta(days=retention_days)
+        self._file = Path(engine.url.database or "") if engine.dialect.name == "sqlite" else None
 
     @classmethod
     def open(cls, url: str, redact: Redact, retention_days: int = 0) -> Records:
         """The records behind the URL, made or brought to this Lore's schema where they are not there yet.
+
+        A damaged file is moved aside, now or later, and begun anew; the log says where it is kept.
 
         Every text goes through `redact` before it is stored. Answers older than `retention_days` are removed by `tidy`;
         0 keeps them.
 
         Raises ConfigurationError for a URL that names no database and for records of a newer Lore, and RecordsError.
         """
-        engine = open_engine(url)
-        try:
-            bring_up_to_date(engine)
-        except BaseException:
-            engine.dispose()
-            raise
-        return cls(engine, redact, retention_days)
+        return cls(open_engine(url, bring_up_to_date), redact, retention_days)
 
     def __enter__(self) -> Records:
         return self
@@ -173,6 +175,10 @@ class Records:
             connection.execute(delete(places).where(places.c.asker == who))
             gone = connection.execute(delete(answers).where(answers.c.asker == who)).rowcount
         self._write_over()
+        if self._file is not None and (copies := damaged_copies(self._file)):
+            log.warning(
+                "What damaged records held of the person is not removed. Delete: %s", ", ".join(map(str, copies))
+            )
         return gone
 
     def expire(self, before: datetime, limit: int = BATCH) -> int:
@@ -191,6 +197,8 @@ class Records:
             if self.expire(before):
                 return True
             PostedAnswers(self.engine).expire(before)
+            if self._file is not None:
+                remove_copies(self._file, before)
         LeaseStore(self.engine).prune()
         return False
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError
 from lore.records.engine import check_url, database_file
 from lore.records.otel import check_endpoint
-from lore.records.recorder import QueuedRecorder
+from lore.records.recorder import KEEP_SECONDS, QueuedRecorder
 from lore.records.recorders import Recorders
 from lore.settings import Settings
 from lore.wiring.secrets import secret
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from lore.records.recorders import ClosingRecorder
     from lore.records.records import Records
 
-__all__ = ["describe_records", "make_ledger", "make_recorder", "open_records"]
+__all__ = ["describe_records", "make_ledger", "make_recorder", "open_records", "records_file"]
 
 DEFAULT_URL = "sqlite:///.lore/records.db"
 OFF = "none"
@@ -38,7 +39,7 @@ def make_recorder(settings: Settings) -> Recorders:
     url = _url(settings)
     if url != OFF:
         check_url(url)
-        recorders.append(QueuedRecorder(partial(_open, url, settings), "the records"))
+        recorders.append(QueuedRecorder(partial(_open, url, settings), "the records", wait=KEEP_SECONDS))
     if settings.traces.endpoint:
         check_endpoint(settings.traces.endpoint)
         recorders.append(QueuedRecorder(partial(_open_traces, settings.traces.endpoint, settings), "the traces"))
@@ -90,6 +91,11 @@ def describe_records(settings: Settings) -> str:
         return f"{Records(engine, _redact(settings)).count():,} answers, in {engine.dialect.name}"
     finally:
         engine.dispose()
+
+
+def records_file(settings: Settings) -> Path | None:
+    """The file of the records; None where they are in PostgreSQL or nowhere."""
+    return database_file(_url(settings))
 
 
 def make_ledger(settings: Settings) -> Callable[[datetime], float] | None:

@@ -333,6 +333,18 @@ class TestAnImportThatIsCutOff:
         assert (report.new, report.unchanged) == (44, 256)
 
 
+def test_two_exports_at_once_to_one_place_leave_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.parquet"
+    with atomic_file(path, force=True) as first:
+        first.write(b"first, which is long")
+        with atomic_file(path, force=True) as second:
+            second.write(b"second")
+        assert path.read_bytes() == b"second"
+        first.write(b" and whole")
+    assert path.read_bytes() == b"first, which is long and whole"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def header_of(path: Path) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(pq.ParquetFile(path).metadata.metadata[b"lore"])
     return values

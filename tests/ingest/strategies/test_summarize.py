@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -119,8 +120,24 @@ def test_two_writers_share_one_file(tmp_path: Path) -> None:
 
 def test_a_broken_file_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"no database " * 500)
-    with pytest.raises(StoreError, match="delete the file"):
+    with pytest.raises(StoreError, match="delete the file") as wrong:
         SummaryCache(tmp_path).get("key")
+    assert not wrong.value.retryable
     (tmp_path / FILE).unlink()
     sqlite3.connect(tmp_path / FILE).close()
     assert SummaryCache(tmp_path).get("key") is None
+
+
+def test_a_full_disk_costs_no_summary_that_was_kept(tmp_path: Path) -> None:
+    cache = SummaryCache(tmp_path)
+    cache.put("kept", "summary", "m")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / FILE).stat().st_size, limit[1]))
+        with pytest.raises(StoreError, match="Free space") as wrong:
+            cache.put("large", "long " * 10_000, "m")
+        assert wrong.value.retryable
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    cache.put("large", "long", "m")
+    assert SummaryCache(tmp_path).get("kept") == "summary" and cache.get("large") == "long"

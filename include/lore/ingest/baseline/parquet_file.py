@@ -17,6 +17,7 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from uuid import uuid4
 
 from lore.errors import ConfigurationError, StoreError
 from lore.ingest.baseline.row import BaselineRow, row_of, schema, update_digest, values_of
@@ -234,7 +235,7 @@ def atomic_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
     Raises ConfigurationError if there is one already and `force` is False, or if the folder isn't writable, and
     StoreError if the disk is full.
     """
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{uuid4().hex[:12]}.part")  # two exports at once write into two files
     _refuse_existing(path, force)
     try:
         file = part.open("wb")

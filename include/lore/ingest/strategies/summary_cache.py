@@ -16,6 +16,7 @@ __all__ = ["SummaryCache", "summary_key"]
 
 FILE = "summaries.sqlite3"
 WAIT_SECONDS = 30.0
+DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 TABLE = """
 CREATE TABLE IF NOT EXISTS summaries
     (key TEXT PRIMARY KEY, model TEXT NOT NULL, summary TEXT NOT NULL, made_at TEXT NOT NULL) WITHOUT ROWID
@@ -60,9 +61,13 @@ class SummaryCache:
                     self._connection = self._open()
                 yield self._connection
         except (sqlite3.Error, OSError) as error:
+            damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
             raise StoreError(
                 f"Couldn't read or write the summaries in {self._path}: {error}.",
-                remedy="Set LORE_CACHE_DIR to a writable folder, or delete the file: it is made again.",
+                remedy="Stop all syncs and delete the file: it is made again, and its summaries are paid for again."
+                if damaged
+                else "Free space there, or set LORE_CACHE_DIR to a local, writable folder, and try again.",
+                retryable=not damaged,
             ) from None
 
     def _open(self) -> sqlite3.Connection:
