@@ -34,7 +34,7 @@ from tests.slackbot.bots import payload_of
 ASK_PAUSE = 0.5
 """Seconds between two questions in Slack."""
 END_SECONDS = 120.0
-"""How long the questions of a killed bot may take: another one takes them over when their lease of 30 s ends."""
+"""How long it may take until the next question ends: what a killed bot held is taken over when a lease of 30 s ends."""
 PLACES = {"SOURCES_DIR": "sources", "INDEX_URI": "index", "STAGING_URI": "staging", "CACHE_DIR": "cache"}
 PAGE = "# Deploying\n\n## Steps\n\nRun `deploy up` on the build machine; the site is live after a minute.\n"
 
@@ -103,9 +103,12 @@ class Bots:
         """Ask nothing more, let all questions end, and stop the bots."""
         self._over.set()
         self._asker.join()
-        until = time.monotonic() + END_SECONDS
-        while time.monotonic() < until and not all(self.ends(thread) for thread in self.threads):
+        open_ones, until = len(self.threads), time.monotonic() + END_SECONDS
+        while open_ones and time.monotonic() < until:
             time.sleep(ASK_PAUSE)
+            left = sum(not self.ends(thread) for thread in self.threads)
+            if left < open_ones:
+                open_ones, until = left, time.monotonic() + END_SECONDS
         for bot in self._running:
             bot.send_signal(signal.SIGTERM)
         for bot in self._running:

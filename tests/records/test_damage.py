@@ -196,6 +196,22 @@ def test_a_file_that_is_no_longer_there_is_not_written(tmp_path: Path, how: str)
             assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
 
 
+def test_a_link_to_a_file_that_is_damaged(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "link").mkdir()
+    link = tmp_path / "link" / "records.db"
+    link.symlink_to(file)
+    damage(file, HEADER)
+    monkeypatch.chdir(link.parent)
+    with opened(Path("records.db")) as records:
+        monkeypatch.chdir("/")
+        records.add(small_answer("new"))
+        assert ids(records) == {"new"}
+    assert link.is_symlink() and list(link.parent.iterdir()) == [link]
+    with opened(file) as records:
+        assert ids(records) == {"new"}
+    assert len(damaged_copies(file)) == 1
+
+
 def test_a_killed_process_that_had_moved_the_database_without_its_log(file: Path) -> None:
     records = opened(file)
     records.add(small_answer("in-the-log"))

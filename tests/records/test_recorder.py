@@ -1,8 +1,9 @@
-"""The recorder: nothing that happens to the database delays or breaks an answer, and what can be kept is."""
+"""The recorder: nothing that happens to the database breaks an answer or delays many, and what can be kept is."""
 
 from __future__ import annotations
 
 import logging
+import signal
 import subprocess
 import sys
 import threading
@@ -52,6 +53,16 @@ if child := os.fork():
 recorder.record(full_answer("child"))
 recorder.close(30)
 os._exit(recorder.dropped)
+"""
+
+SHOW_AND_DIE = """
+import os, signal, sys
+from lore.settings import load_settings
+from lore.wiring.records import make_recorder
+from tests.records.answers import small_answer
+make_recorder(load_settings({"LORE_RECORDS_URL": sys.argv[1]})).record(small_answer("shown"))
+print("shown", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -277,6 +288,35 @@ def test_a_process_that_was_forked_writes_its_own(url: str) -> None:
     assert done.returncode == 0
     with Records.open(url, unredacted) as records:
         assert {one.id for one in records.latest(9)} == {"parent-1", "parent-2", "child"}
+
+
+def test_an_answer_is_written_before_it_is_shown(url: str) -> None:
+    shown = subprocess.run([sys.executable, "-c", SHOW_AND_DIE, url], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert (shown.returncode, shown.stdout) == (-signal.SIGKILL, "shown\n")
+    with Records.open(url, unredacted) as records:
+        assert [one.id for one in records.latest(9)] == ["shown"]
+
+
+def test_a_place_that_hangs_delays_one_answer_and_a_place_that_fails_none(failing: FailingRecords) -> None:
+    failing.gate.clear()
+    with recording(lambda: failing, first_pause=0.01, wait=0.5) as recorder:
+        took = [seconds_to_record(recorder, f"hangs-{number}") for number in range(3)]
+        assert took[0] >= 0.5 > 0.25 > max(took[1:])
+        failing.gate.set()
+        assert recorder.flush(30)
+        failing.gate.clear()
+        assert seconds_to_record(recorder, "hangs-again") >= 0.5
+        failing.gate.set()
+        assert recorder.flush(30)
+    failing.error = AWAY
+    with recording(lambda: failing, first_pause=3600, wait=60) as recorder:
+        assert seconds_to_record(recorder, "away") < 30
+
+
+def seconds_to_record(recorder: QueuedRecorder, answer_id: str) -> float:
+    started = time.monotonic()
+    recorder.record(small_answer(answer_id))
+    return time.monotonic() - started
 
 
 def test_one_answer_that_cannot_be_stored_does_not_hold_up_the_others(

@@ -72,17 +72,13 @@ class SqliteFile:
     """
 
     def __init__(self, path: Path, prepare: Callable[[Engine], None] | None = None) -> None:
-        self.path = path
+        self.path = path.resolve()  # SQLite names the log after the file itself, and the working directory may change
         self._prepare = prepare
         self._prepared: Identity = None
         self._opening = threading.RLock()
-        self._engine = self._make_engine(self._connect)
+        self.engine = self._make_engine(self._connect)
+        """With a pool of connections."""
         self._listen()
-
-    @property
-    def engine(self) -> Engine:
-        """The engine, with a pool of connections."""
-        return self._engine
 
     def _make_engine(self, connect: Callable[[], sqlite3.Connection], **options: Any) -> Engine:
         from sqlalchemy import URL, create_engine, event
@@ -95,9 +91,9 @@ class SqliteFile:
     def _listen(self) -> None:
         from sqlalchemy import event
 
-        event.listen(self._engine, "checkout", self._check_current)
+        event.listen(self.engine, "checkout", self._check_current)
         if self._prepare is not None:
-            event.listen(self._engine, "handle_error", self._examine)
+            event.listen(self.engine, "handle_error", self._examine)
         before, after = WeakMethod(self._before_fork), WeakMethod(self._after_fork)
         call = partial(_call, after)
         os.register_at_fork(before=partial(_call, before), after_in_parent=call, after_in_child=call)
@@ -243,8 +239,8 @@ class SqliteFile:
     def _before_fork(self) -> None:
         """Close all connections, once they are free: a child that inherits one takes its locks for its own."""
         self._opening.acquire()
-        pool: Any = self._engine.pool
-        self._engine.dispose()
+        pool: Any = self.engine.pool
+        self.engine.dispose()
         until = time.monotonic() + BUSY_SECONDS
         while pool.checkedout() and time.monotonic() < until:
             time.sleep(0.005)

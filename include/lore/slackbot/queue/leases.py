@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock, RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -128,7 +128,7 @@ class Lease:
 
     def note(self, **data: str) -> None:
         """Store what the next owner of the lease must know. Raises LeaseLost and RecordsError."""
-        if not self._leases.store.note(self.question.key, self._leases.owner, data):
+        if not self._leases.renew(self, lambda: self._leases.store.note(self.question.key, self._leases.owner, data)):
             self.closed = True
             raise LeaseLost(self.question.key)
         self.data |= data
@@ -149,16 +149,21 @@ class Lease:
 
     def finish(self) -> None:
         """End it for good: no process takes the question again. Raises RecordsError."""
-        self.abandon()
-        self._leases.store.finish(self.question.key, self._leases.owner)
+        self._close()
+        self._leases.renew(self, lambda: self._leases.store.finish(self.question.key, self._leases.owner))
 
     def release(self) -> None:
         """Give the question to the next process that looks. Raises RecordsError."""
-        self.abandon()
-        self._leases.store.release(self.question.key, self._leases.owner)
+        self._close()
+        self._leases.renew(self, lambda: self._leases.store.release(self.question.key, self._leases.owner))
 
     def abandon(self) -> None:
         """Leave the question to the process that looks first after the lease has ended."""
+        self._close()
+        with suppress(RecordsError):
+            self._leases.add_again(self)
+
+    def _close(self) -> None:
         self.closed = True
         self._leases.drop(self)
 
@@ -239,6 +244,17 @@ class HeldLeases:
         """Return a closed lease anew, so that the asker can get one more message."""
         return self._keep(Lease(lease.question, self, attempts=lease.attempts, data=lease.data, until=lease.until))
 
+    def add_again(self, lease: Lease) -> bool:
+        """Store a lease of which the store knows nothing, because the records were damaged and begun anew.
+
+        False if the store knows it. Raises RecordsError.
+        """
+        return self.store.add(lease.question.key, self.owner, self._seconds, lease.data)
+
+    def renew(self, lease: Lease, write: Callable[[], bool]) -> bool:
+        """Write to a stored lease, which is stored again if it is missing; False if it is lost. Raises RecordsError."""
+        return write() or (self.add_again(lease) and write())
+
     def extend(self) -> None:
         """Extend all leases, and close those that were lost. Never raises."""
         with self._lock:
@@ -247,6 +263,7 @@ class HeldLeases:
         was_down = self.is_store_down
         try:
             kept = self.store.extend_all(held.keys(), self.owner, self._seconds)
+            kept |= {key for key, lease in held.items() if key not in kept and self.add_again(lease)}
         except RecordsError as error:
             self.is_store_down = True
             if not was_down:
@@ -263,7 +280,7 @@ class HeldLeases:
         """Extend a lease that may have ended; close it where that fails."""
         until = self.clock() + self._seconds
         try:
-            is_kept = self.store.extend(lease.question.key, self.owner, self._seconds)
+            is_kept = self.renew(lease, lambda: self.store.extend(lease.question.key, self.owner, self._seconds))
         except RecordsError:
             is_kept = False
         lease.until = until
