@@ -189,6 +189,21 @@ class TestConvert:
         assert result.exit_code == 0
         assert "**bold**" in result.stdout
 
+    def test_a_report_counts_what_is_left_out(self, lore: Lore, knowledge: Path) -> None:
+        page = knowledge / "page.html"
+        page.write_text("<body><nav>Home Docs</nav><main><h1>Title</h1><p>Some <b>bold</b> text.</p></main></body>")
+        lines = lore("convert", str(page), "--report").stdout.split("\n")
+        assert [line.split() for line in lines if "navigation" in line or "kept" in line] == [
+            ["kept", "29"],
+            ["navigation", "9"],
+        ]
+
+    def test_files_beside_it_are_put_in_place(self, lore: Lore, knowledge: Path) -> None:
+        (knowledge / "limits.csv").write_text("Plan,Jobs\nTeam,5000\n")
+        page = knowledge / "limits.rst"
+        page.write_text("Limits\n======\n\n.. csv-table::\n   :file: limits.csv\n   :header-rows: 1\n")
+        assert "| Team | 5000 |" in lore("convert", str(page)).stdout
+
     def test_the_format_can_be_said(self, lore: Lore, knowledge: Path) -> None:
         page = knowledge / "page.unknown"
         page.write_text("<p>Some <b>bold</b> text.</p>")

@@ -12,7 +12,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from lore.cli import answers, ask, baseline, compare, evaluate, index, ingest, questions, slack, sources, system
+from lore.cli import (
+    answers,
+    ask,
+    baseline,
+    compare,
+    convert,
+    evaluate,
+    index,
+    ingest,
+    questions,
+    slack,
+    sources,
+    system,
+)
 from lore.cli.common import INTERRUPTED
 from lore.cli.output import message, show_error
 from lore.errors import ConfigurationError, LoreError
@@ -58,7 +71,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (ask, answers, sources, ingest, index, baseline, evaluate, questions, compare, slack, system):
+for module in (ask, answers, sources, ingest, convert, index, baseline, evaluate, questions, compare, slack, system):
     module.register(app)
 
 

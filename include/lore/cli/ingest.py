@@ -1,21 +1,19 @@
-"""`lore sync` and `lore convert`: sources brought into the index, and one file converted for a look."""
+"""`lore sync`: sources brought into the index."""
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lore.cli.common import INTERRUPTED, check_sources
-from lore.cli.output import message, print_json, print_text, show_error, stderr_console
-from lore.errors import ConfigurationError, ConversionError, LoreError, RemovalFloorError, SyncError
+from lore.cli.output import message, print_json, show_error, stderr_console
+from lore.errors import ConfigurationError, LoreError, RemovalFloorError, SyncError
 
 if TYPE_CHECKING:
     from lore.declarations import Declaration, Declarations
@@ -40,9 +38,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command()(sync)
-    app.command()(convert)
 
 
 def sync(
@@ -83,38 +80,6 @@ def sync(
         raise typer.Exit(1)
     if all_sources and declarations.broken:
         raise typer.Exit(2)
-
-
-def convert(
-    path: Annotated[Path, typer.Argument(help="The file to convert.")],
-    format_name: Annotated[
-        str | None, typer.Option("--format", help="Format of the file; default: from its name.")
-    ] = None,
-) -> None:
-    """Print a file as the Markdown that a sync would index."""
-    from lore.convert import FORMATS, format_of
-    from lore.convert import convert as to_markdown
-    from lore.types import Document
-
-    known = ", ".join(sorted(name for name in FORMATS if ":" not in name)) + ", or code:LANGUAGE such as code:python"
-    if format_name is not None and format_name not in FORMATS:
-        near = difflib.get_close_matches(format_name, FORMATS, n=1)
-        raise ConfigurationError(
-            f"Unknown format {format_name!r}.", remedy=f"Did you mean {near[0]}?" if near else f"Known: {known}."
-        )
-    if path.is_dir() or path.is_char_device() or path.is_block_device():  # a device may have no end; a pipe has one
-        raise ConfigurationError(f"{path} is not a file.", remedy="Name one file; `lore sync` reads whole folders.")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigurationError(f"Couldn't read {path}: {error.strerror}.") from error
-    found = format_name or format_of(path.name)
-    if found is None:
-        raise ConversionError(
-            f"Couldn't tell the format of {path} by its name.", remedy=f"Give it with --format: {known}."
-        )
-    document = Document(id=f"file:{path}", source_id="file", url="", title=path.stem, text="", format=found, data=data)
-    print_text(to_markdown(document).text.rstrip("\n"))
 
 
 def _check_arguments(ids: Sequence[str], all_sources: bool) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lore.convert.formats import FORMATS, format_of
 from lore.convert.includes import INCLUDING_FORMATS, is_partial, resolve_includes
+from lore.convert.omissions import OMITTED
 from lore.convert.result import ANCHORS
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ __all__ = [
     "CONVERTER_VERSION",
     "FORMATS",
     "INCLUDING_FORMATS",
+    "OMITTED",
     "convert",
     "format_of",
     "is_partial",
