@@ -94,6 +94,8 @@ def _converter(name: str, url: str) -> Callable[[str], Converted]:
             from lore.convert.rst.document import convert_rst as converter
         case "notebook":
             from lore.convert.notebook import convert_notebook as converter
+        case "asciidoc":
+            from lore.convert.asciidoc.document import convert_asciidoc as converter
         case "csv":
             from lore.convert.csv import convert_csv as converter
         case "xml":

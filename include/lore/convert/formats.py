@@ -14,6 +14,7 @@ _SUFFIXES = {
     "notebook": "ipynb",
     "xml": "xml rss atom rdf",
     "text": "txt text log",
+    "asciidoc": "adoc asciidoc asc",
     "csv": "csv tsv tab",
     "docx": "docx docm",
     "pptx": "pptx pptm",

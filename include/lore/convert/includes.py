@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 
+from lore.convert.asciidoc.includes import resolve_asciidoc_includes
 from lore.convert.included_files import Read
 from lore.convert.markdown.includes import resolve_markdown_includes
 from lore.convert.rst.includes import resolve_rst_includes
 
 __all__ = ["INCLUDING_FORMATS", "is_partial", "resolve_includes"]
 
-INCLUDING_FORMATS = frozenset({"rst", "markdown", "mdx"})
+INCLUDING_FORMATS = frozenset({"asciidoc", "markdown", "mdx", "rst"})
 """Formats whose texts may include other files."""
 
 
@@ -20,8 +21,13 @@ def resolve_includes(text: str, path: str, read: Read, format: str = "rst") -> s
     `path` is the text's own path in the source, with `/`. `read` returns the text of a path in the source, or None;
     it is called for paths inside the source only. `format` is one of INCLUDING_FORMATS.
     """
-    resolve = resolve_rst_includes if format == "rst" else resolve_markdown_includes
-    return resolve(text, path, read)
+    match format:
+        case "rst":
+            return resolve_rst_includes(text, path, read)
+        case "asciidoc":
+            return resolve_asciidoc_includes(text, path, read)
+        case _:
+            return resolve_markdown_includes(text, path, read)
 
 
 def is_partial(path: str) -> bool:

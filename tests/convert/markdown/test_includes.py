@@ -70,4 +70,4 @@ def test_files_that_import_themselves_end() -> None:
 def test_partials_have_no_page_of_their_own() -> None:
     assert is_partial("docs/_limits.mdx") and is_partial("_x.md")
     assert not any(map(is_partial, ("docs/_index.md", "docs/limits.mdx", "_build/a.md", "_x.rst")))
-    assert frozenset({"rst", "markdown", "mdx"}) == INCLUDING_FORMATS
+    assert frozenset({"asciidoc", "rst", "markdown", "mdx"}) == INCLUDING_FORMATS
