@@ -51,11 +51,11 @@ def test_the_one_of_the_example_is_valid() -> None:
         ("name: Desk\ncontext: a\nsuggested_questions:\n- b\n- ''\n", "line 5: `suggested_questions.1`", ""),
         ("name: Desk\ncontext: a\nsuggested_questions: one\n", "`suggested_questions` should be a list", ""),
         ("name: Desk\ncontext: [a]\n", "line 2: `context`", ""),
-        ("name: Desk\nname: Other\ncontext: a\n", "line 2: the key `name` is here twice", ""),
+        ("name: Desk\nname: Other\ncontext: a\n", "line 2: the key `name` is repeated", ""),
         ("- name\n", "is not a mapping", "Write `name"),
         ("", "is empty", "at least `name`"),
-        ("name: [\n", "not valid YAML", ""),
-        ("a: &a [x]\n<<: {name: b}\n", "merge keys are not read", ""),
+        ("name: [\n", "invalid YAML", ""),
+        ("a: &a [x]\n<<: {name: b}\n", "merge keys are unsupported", ""),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, said: str, remedy: str) -> None:
@@ -68,7 +68,7 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, said: str, 
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(DeclarationError, match="is no file"):
+    with pytest.raises(DeclarationError, match="is not a file"):
         load_assistant(tmp_path)
 
 

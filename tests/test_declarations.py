@@ -113,7 +113,7 @@ def test_schedules(write, schedule):
     ],
 )
 def test_schedules_that_are_none(write, schedule):
-    with pytest.raises(DeclarationError, match="line 3: `schedule` is not a schedule"):
+    with pytest.raises(DeclarationError, match="line 3: `schedule` is an invalid schedule"):
         load_declaration(write(f'kind: files\npath: .\nschedule: "{schedule}"\n'))
 
 
@@ -127,11 +127,11 @@ def test_schedules_that_are_none(write, schedule):
         ),
         (
             "kind: files\npath: .\nduplicates:\n  variants: [/a/]\n",
-            "line 4: `duplicates.variants.0` has 0 groups and should have one",
+            "line 4: `duplicates.variants.0` has 0 groups instead of one",
         ),
         (
             "kind: files\npath: .\nduplicates:\n  variants: /(a/\n",
-            "line 4: `duplicates.variants.0` is not a regular expression: ",
+            "line 4: `duplicates.variants.0` is an invalid regular expression: ",
         ),
         ("kind: files\npath: .\nduplicates: {similarity: null}\n", "line 3: `duplicates` compares nothing"),
         ("kind: files\npath: .\nxyzzy: 1\n", "line 3: unknown key `xyzzy`. Known keys: anchors, audiences, "),
@@ -139,35 +139,35 @@ def test_schedules_that_are_none(write, schedule):
         ("kind: [files]\n", "line 1: unknown kind ['files']."),
         ("path: .\n", "line 1: the key `kind` is missing. Known kinds: files, "),
         ("# a\nkind: files\n", "line 1: the key `path` is missing."),
-        ("kind: files\npath: .\npath: b\n", "line 3: the key `path` is here twice; the first is on line 2."),
+        ("kind: files\npath: .\npath: b\n", "line 3: the key `path` is repeated; the first is on line 2."),
         ("kind: files\npath: .\nid: Not Good\n", "line 3: `id` (by default the file's name) takes a-z, 0-9, _ and -"),
-        ("kind: files\npath: ~/docs\n", "line 2: `path` starts with ~, which is not expanded"),
+        ("kind: files\npath: ~/docs\n", "line 2: `path` starts with ~, which isn't expanded"),
         ("kind: files\npath: .\ninclude:\n  - ok\n  - 7\n", "line 5: `include.1` should be text"),
         ("kind: files\npath: .\ninclude: '*.md'\n", "line 3: `include` should be a list"),
         ("kind: files\npath: .\naudiences: []\n", "line 3: `audiences`"),
         ("kind: files\npath: .\nmax_failed_share: 1.5\n", "line 3: `max_failed_share` should be 1 or less"),
-        ("kind: files\npath: .\nbase_url: docs.example.com\n", "line 3: `base_url` is not a web address"),
+        ("kind: files\npath: .\nbase_url: docs.example.com\n", "line 3: `base_url` is an invalid web address"),
         ("kind: files\npath: .\nbase_url: https://me:hunter2@x.org\n", "line 3: `base_url` holds a user name"),
         ("kind: files\npath: .\nbase_url: 'http://['\n", "line 3: `base_url`"),
         ("kind: github_issues\nrepository: https://github.com/a/b\n", "line 2: `repository` should be OWNER/NAME"),
         ("kind: github_issues\nrepository: a/..\n", "line 2: `repository` should be OWNER/NAME"),
         ("kind: github_issues\nrepository: a/b\nstate: opened\n", "line 3: `state` should be 'all', 'open' or"),
-        ("kind: files\npath: [\n", "line 3: not valid YAML"),
-        ("kind: files\npath: .\nschedule: @daily\n", "line 3: not valid YAML: found character '@'"),
-        ("kind: files\npath: .\ninclude: [**/*.md]\n", "line 3: not valid YAML"),
-        ("kind: files\n---\nkind: files\n", "line 2: not valid YAML"),
+        ("kind: files\npath: [\n", "line 3: invalid YAML"),
+        ("kind: files\npath: .\nschedule: @daily\n", "line 3: invalid YAML: found character '@'"),
+        ("kind: files\npath: .\ninclude: [**/*.md]\n", "line 3: invalid YAML"),
+        ("kind: files\n---\nkind: files\n", "line 2: invalid YAML"),
         ("", "is empty"),
         ("# nothing\n", "is empty"),
         ("- kind: files\n", "line 1: is not a mapping"),
         ("files\n", "line 1: is not a mapping"),
         ("1: 2\n", "line 1: is not a mapping"),
-        ("kind: !!python/object/apply:os.system ['true']\n", "line 1: not valid YAML"),
-        (b"kind: files\npath: \xff\n", "cannot be read as YAML"),
-        (b"kind: files\x00\n", "cannot be read as YAML"),
+        ("kind: !!python/object/apply:os.system ['true']\n", "line 1: invalid YAML"),
+        (b"kind: files\npath: \xff\n", "couldn't read it as YAML"),
+        (b"kind: files\x00\n", "couldn't read it as YAML"),
         ("[" * 5000, "guide.yaml"),
         ("kind: files\npath: .\nmax_bytes: 0x" + "f" * 20_000, "line 3: `max_bytes` should be 1,000,000,000 or less"),
         ("kind: files\npath: .\ndescription: " + "x" * 300_000, "is larger than"),
-        ("x: &x {kind: files}\n<<: *x\npath: .\n", "line 2: not valid YAML: merge keys are not read"),
+        ("x: &x {kind: files}\n<<: *x\npath: .\n", "line 2: invalid YAML: merge keys are unsupported"),
     ],
 )
 def test_what_is_wrong_is_named(write, text, expected):
@@ -232,3 +232,22 @@ def test_lores_own_pages_are_off_until_their_declaration_is_copied(tmp_path):
     assert (shipped.valid, shipped.broken) == ((), ())
     shutil.copy(ROOT / "dags" / "sources" / "lore_docs.yaml.example", tmp_path / "lore_docs.yaml")
     assert load_declaration(tmp_path / "lore_docs.yaml").id == "lore_docs"
+
+
+WRONG = ["{a: [1]}", "[[]]", "-1.5", "'\\0'", "true", "9e99", "''", "[1, {}]"]
+PYDANTIC = ("Input should", "input should", "String should", "valid string", "valid integer", "unable to", "pydantic")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_mistake_is_told_in_the_words_of_pydantic(write, kind):
+    """Whatever stands where something else should: the sentence is Lore's, and it does not repeat the value."""
+    told = 0
+    for key in KINDS[kind].model_fields:
+        for value in WRONG if key != "kind" else ():
+            try:
+                load_declaration(write(f"kind: {kind}\n{key}: {value}\n"))
+            except DeclarationError as error:
+                told += 1
+                assert not any(word in error.message for word in PYDANTIC), error.message
+                assert f"`{key}" in error.message or "the key `" in error.message, error.message
+    assert told > 50

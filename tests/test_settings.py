@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from lore.errors import ConfigurationError
-from lore.settings import load_settings
+from lore.settings import SETTINGS, Settings, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +73,30 @@ def test_a_blank_value_is_none_and_a_line_break_is_no_part_of_a_key():
     assert (settings.models.threads, settings.models.chat_model) == (0, "")
     assert settings.providers.openai_api_key is not None
     assert settings.providers.openai_api_key.get_secret_value() == "sk-key"
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_no_mistake_is_told_in_the_words_of_pydantic(name):
+    for value in ("\0", "-1.5", "9e99", "maybe", "{}"):
+        try:
+            load_settings({f"LORE_{name.upper()}": value})
+        except ConfigurationError as error:
+            assert not re.search(r"[Ii]nput should|String should|unable to|valid (?:string|integer)", error.message)
+            assert f"LORE_{name.upper()} " in error.message
+
+
+def test_settings_are_grouped_and_each_has_one_name():
+    assert SETTINGS["slack_token"].group == "slack" and SETTINGS["slack_token"].field == "token"
+    settings = Settings.of(slack_token="xoxb-1", alpha=0.2)
+    assert settings.value("alpha") == settings.query.alpha == 0.2
+    changed = settings.with_values(alpha=0.3)
+    assert (settings.query.alpha, changed.query.alpha, changed.slack) == (0.2, 0.3, settings.slack)
+    with pytest.raises(ConfigurationError, match="Unknown setting 'alhpa'") as caught:
+        settings.with_values(alhpa=1)
+    assert caught.value.remedy == "Did you mean alpha?"
+    with pytest.raises(ConfigurationError, match="LORE_ALPHA should be 1 or less") as caught:
+        settings.with_values(alpha=3, threads="x")
+    assert "LORE_THREADS should be a whole number" in caught.value.message
+    for frozen, name in ((settings, "query"), (settings.query, "alpha")):
+        with pytest.raises((AttributeError, ValueError)):
+            setattr(frozen, name, 1)

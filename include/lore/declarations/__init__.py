@@ -1,7 +1,7 @@
-"""What a team writes in `dags/sources/*.yaml`: one file, one source, checked key by key before anything runs.
+"""Declarations in `dags/sources/*.yaml`: one file for each source, checked key by key before anything runs.
 
-A file for each family of kinds; `kinds` registers them, `load` reads the files, `fields` has the types of values.
-`assistant` is no source: it is what the team says of the assistant itself.
+A module for each family of kinds; `kinds` registers them, `load` reads the files, `fields` has the types of values.
+`assistant` declares the assistant itself instead of a source.
 """
 
 from lore.declarations.assistant import Assistant, load_assistant

@@ -1,4 +1,4 @@
-"""What a team says of its assistant: its name, a short text that answers the easy questions, and questions to try."""
+"""The declaration of the assistant: its name, a short text that answers easy questions, and questions to try."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from lore.errors import DeclarationError
 __all__ = ["Assistant", "load_assistant"]
 
 MAX_CONTEXT_CHARACTERS = 4_000
-"""About 1,000 tokens: the planning call of every question carries the context."""
+"""About 1,000 tokens: the context is part of the planning call of every question."""
 
 ShortText: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
 class Assistant(BaseModel):
-    """The global context of every question, and what a surface shows before the first."""
+    """The global context of every question, and the texts shown before the first one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    name: ShortText = Field(description="What the assistant is called")
+    name: ShortText = Field(description="Name of the assistant")
     context: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CONTEXT_CHARACTERS)
-    ] = Field(description="Names, links, what the assistant is for: answered from without a search")
-    suggested_questions: tuple[ShortText, ...] = Field((), max_length=10, description="What a newcomer may ask")
+    ] = Field(description="Names, links, purpose: questions about these are answered without a search")
+    suggested_questions: tuple[ShortText, ...] = Field((), max_length=10, description="Questions for a newcomer to try")
 
 
 def load_assistant(path: Path) -> Assistant | None:
-    """The declaration, or None where there is no such file.
+    """Return the declaration, None without such a file.
 
     Raises DeclarationError, which names file, line and key, and the nearest known name for a wrong one.
     """
@@ -42,5 +42,5 @@ def load_assistant(path: Path) -> Assistant | None:
         return Assistant.model_validate(values)
     except ValidationError as error:
         raise explain(path, error, lines, list(Assistant.model_fields)) from None
-    except (ValueError, RecursionError) as error:  # pydantic passes on what Python itself refuses
-        raise DeclarationError(f"{path}: a value cannot be used: {error}.", remedy="Correct the file.") from None
+    except (ValueError, RecursionError) as error:  # pydantic passes on errors of Python itself
+        raise DeclarationError(f"{path}: invalid value: {error}.", remedy="Correct the file.") from None

@@ -1,4 +1,4 @@
-"""Forums that run Discourse."""
+"""Declarations of forums that run Discourse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class DiscourseDeclaration(BaseDeclaration):
     kind: Literal["discourse"] = "discourse"
     url: WebAddress = Field(description="Address of the forum")
     categories: tuple[Name | int, ...] = Field((), description="Slugs, names or ids; default: every public category")
-    solved_only: bool = Field(False, description="Whether topics without an accepted solution are left out")
-    max_posts: int = Field(500, gt=0, le=10_000, description="Posts read of one topic, besides its solution")
-    max_topics: int = Field(20_000, gt=0, le=200_000, description="A sync of more stops before it reads any")
-    refresh_days: int = Field(30, ge=0, description="Edits are not announced: all is read again after so many days")
+    solved_only: bool = Field(False, description="Leave out topics without an accepted solution")
+    max_posts: int = Field(500, gt=0, le=10_000, description="Most posts of one topic, besides its solution")
+    max_topics: int = Field(20_000, gt=0, le=200_000, description="A sync with more topics stops before it reads any")
+    refresh_days: int = Field(
+        30, ge=0, description="Days after which everything is read again, because the forum announces no edits"
+    )

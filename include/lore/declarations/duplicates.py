@@ -1,4 +1,4 @@
-"""What a source says of pages that are there twice: in two versions or languages, or nearly word for word."""
+"""Rules for duplicate pages of a source: in two versions or languages, or nearly word for word."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["Duplicates"]
 
 
 def _one_group(value: str) -> str:
-    import regex  # as what matches addresses by it, and not `re`: it can be given a time
+    import regex  # like the code that matches addresses, because it supports a timeout
 
     try:
         groups = regex.compile(value).groups
     except (regex.error, OverflowError, RecursionError, ValueError) as error:
-        raise ValueError(f"is not a regular expression: {error}") from None
+        raise ValueError(f"is an invalid regular expression: {error}") from None
     if groups != 1:
         raise ValueError(
-            f"has {groups} groups and should have one, around the part that differs, as in /(en|de)/; "
-            "other brackets are written (?:…)"
+            f"has {groups} groups instead of one around the part that differs, as in /(en|de)/; "
+            "write other brackets as (?:…)"
         )
     return value
 
@@ -30,19 +30,22 @@ Variant: TypeAlias = Annotated[str, Field(min_length=1, max_length=500), AfterVa
 
 
 class Duplicates(BaseModel):
-    """Which pages count as one, and which of them is shown."""
+    """Conditions for pages to count as one, and the order in which one is chosen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     prefer: tuple[Name, ...] = Field(
         (),
-        description="Pieces of addresses, best first, a star for any characters: the page with one is shown",
+        description="Parts of addresses, best first, `*` for any characters; the page with the best one is shown",
     )
     variants: tuple[Variant, ...] = Field(
-        (), description="Regular expressions whose group is the part in which the addresses of one page differ"
+        (), description="Regular expressions with one group: the part in which the addresses of a page differ"
     )
     similarity: float | None = Field(
-        0.9, ge=0.5, le=1, description="Pages with so large a share of equal text are one; null: texts are not compared"
+        0.9,
+        ge=0.5,
+        le=1,
+        description="Share of equal text from which two pages count as one; null: texts aren't compared",
     )
 
     @field_validator("prefer", "variants", mode="before")
@@ -53,5 +56,5 @@ class Duplicates(BaseModel):
     @model_validator(mode="after")
     def _compares_something(self) -> Duplicates:
         if self.similarity is None and not self.variants:
-            raise ValueError("compares nothing: give `variants` or a `similarity`, or leave `duplicates` out")
+            raise ValueError("compares nothing: set `variants` or `similarity`, or leave out `duplicates`")
         return self

@@ -1,4 +1,4 @@
-"""The types of a declaration's values; each error completes a sentence that starts with the key."""
+"""Types of the values in declarations; each error completes a sentence that starts with the key."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ CRON_NAMES = {
 def _schedule(value: str) -> str:
     if value.startswith("@"):
         if value not in PRESETS:
-            raise ValueError(f"is not a schedule; presets are {', '.join(PRESETS)}")
+            raise ValueError(f"is an invalid schedule; the presets are {', '.join(PRESETS)}")
         return value
     parts = value.split()
     if len(parts) != len(CRON_FIELDS):
-        raise ValueError('is not a schedule; write five cron fields, such as "30 4 * * *", or "@daily"')
+        raise ValueError('is an invalid schedule; write five cron fields, such as "30 4 * * *", or "@daily"')
     for part, (name, low, high) in zip(parts, CRON_FIELDS, strict=True):
         for item in part.split(","):
             if not _is_cron_item(item, low, high, CRON_NAMES.get(name, [])):
-                raise ValueError(f"is not a schedule: {item!r} is no {name} (cron takes {low} to {high})")
+                raise ValueError(f"is an invalid schedule: {item!r} is an invalid {name} (cron takes {low} to {high})")
     return " ".join(parts)
 
 
@@ -51,27 +51,29 @@ def _is_cron_item(item: str, low: int, high: int, names: list[str]) -> bool:
 def _web_address(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s<>\"]", value):
-        raise ValueError("is not a web address; it starts with https:// or http://")
+        raise ValueError("is an invalid web address; it should start with https:// or http://")
     if parts.username is not None:
-        raise ValueError("holds a user name or password; secrets belong in a connection or setting")
+        raise ValueError("holds a user name or password; put secrets into a connection or a setting")
     if parts.query or parts.fragment:
-        raise ValueError("is a base address: it ends before any ? or #")
+        raise ValueError("should be a base address, without ? or #")
     return value.rstrip("/")
 
 
 def _location(value: Path, info: ValidationInfo) -> Path:
     if value.parts[:1] and value.parts[0].startswith("~"):
-        raise ValueError("starts with ~, which is not expanded; write it from the declaration's folder, or from /")
+        raise ValueError(
+            "starts with ~, which isn't expanded; write an absolute path, or one relative to the declaration's folder"
+        )
     folder: Path | None = (info.context or {}).get("folder")
     if folder is None and not value.is_absolute():
-        raise ValueError("must be absolute where there is no declaration file that it could start from")
+        raise ValueError("should be absolute, since there is no declaration file")
     return Path(os.path.abspath((folder or Path()) / value))  # noqa: PTH100 - `resolve` would follow links
 
 
 Schedule: TypeAlias = Annotated[str, AfterValidator(_schedule)]
 """Five cron fields, or a preset such as "@daily"."""
 WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
-"""A base address, kept without the slash at its end: http or https, no user name, no query, no fragment."""
+"""A base address (http or https, no user name, query or fragment), without the slash at its end."""
 Location: TypeAlias = Annotated[Path, AfterValidator(_location)]
-"""A path that starts at the declaration's own folder, kept absolute."""
+"""An absolute path; in the file it may be relative to the declaration's folder."""
 Name: TypeAlias = Annotated[str, Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""Any list of items that a server gives in JSON."""
+"""Declarations of lists of items that a server returns as JSON."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SECRET_NAMES = re.compile(r"token|secret|passw|api[-_]?key|^key$|^sig(nature)?$|
 def _list_address(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s<>\"]", value):
-        raise ValueError("is not a web address; it starts with https:// or http://")
+        raise ValueError("is an invalid web address; it should start with https:// or http://")
     if parts.fragment:
-        raise ValueError("has a part after #, which is not sent to a server")
+        raise ValueError("has a part after #, which isn't sent to a server")
     secret = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if SECRET_NAMES.search(name)]
     if parts.username is not None or secret:
-        raise ValueError("holds a password or key; put it into LORE_API_HEADERS as a header")
+        raise ValueError("holds a password or key; send it as a header, set in LORE_API_HEADERS")
     return value
 
 
@@ -33,13 +33,13 @@ Parameter: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.\[\]-]+$", ma
 
 
 class JsonApiDeclaration(BaseDeclaration):
-    """Items of a list in JSON, each made a document by templates."""
+    """Items of a JSON list; templates make a document of each."""
 
     kind: Literal["json_api"] = "json_api"
-    url: ListAddress = Field(description="Where the list is, with the query that it needs")
+    url: ListAddress = Field(description="Address of the list, with its query")
     items: JmesPath = Field("@", description="The items in an answer")
     paging: Literal["none", "page", "offset", "cursor", "next", "link"] = Field(
-        "none", description="How the next part of the list is asked for"
+        "none", description="Way of requesting the next part of the list"
     )
     next: JmesPath | None = Field(
         None, validate_default=True, description='The next address ("next") or cursor ("cursor") in an answer'
@@ -50,14 +50,14 @@ class JsonApiDeclaration(BaseDeclaration):
     page_size: int | None = Field(
         None, validate_default=True, gt=0, le=10_000, description="Items of a page, sent as `size_parameter`"
     )
-    item_id: TemplateText = Field(description="What tells an item from the others, for good")
+    item_id: TemplateText = Field(description="Unique and permanent id of an item")
     item_title: TemplateText = Field("{title || name}", description="Its title")
     item_url: TemplateText | None = Field(None, description="Its address for people")
     item_text: TemplateText = Field(description="Its text")
-    item_format: Literal["markdown", "html", "text", "rst"] = Field(
-        "markdown", description="What the text is written in"
+    item_format: Literal["markdown", "html", "text", "rst"] = Field("markdown", description="Format of the text")
+    item_updated_at: JmesPath | None = Field(
+        None, description="Time of its last change: ISO 8601, or seconds since 1970"
     )
-    item_updated_at: JmesPath | None = Field(None, description="When it changed: ISO 8601, or seconds since 1970")
     max_pages: int = Field(1_000, gt=0, le=100_000, description="A longer list is an error")
     max_items: int = Field(10_000, gt=0, le=200_000, description="A longer list is an error")
     max_page_bytes: int = Field(16_000_000, gt=0, le=10**9, description="A larger answer is an error")
@@ -67,7 +67,7 @@ class JsonApiDeclaration(BaseDeclaration):
     def _next_fits(cls, value: str | None, info: ValidationInfo) -> str | None:
         paging = info.data.get("paging")
         if (value is not None) != (paging in ("next", "cursor")) and paging is not None:
-            wanted = "is needed" if value is None else "is not used"
+            wanted = "is required" if value is None else "has no effect"
             raise ValueError(f"{wanted} with `paging: {paging}`")
         return value
 
@@ -76,12 +76,12 @@ class JsonApiDeclaration(BaseDeclaration):
     def _parameter_fits(cls, value: str | None, info: ValidationInfo) -> str | None:
         paging = info.data.get("paging")
         if value is not None and paging in ("none", "next", "link"):
-            raise ValueError(f"is not used with `paging: {paging}`")
+            raise ValueError(f"has no effect with `paging: {paging}`")
         return value
 
     @field_validator("page_size")
     @classmethod
     def _size_fits(cls, value: int | None, info: ValidationInfo) -> int | None:
         if (value is None) != (info.data.get("size_parameter") is None):
-            raise ValueError("and `size_parameter` belong together: give both or neither")
+            raise ValueError("and `size_parameter` belong together: set both or neither")
         return value

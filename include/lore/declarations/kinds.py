@@ -1,4 +1,4 @@
-"""Every kind of source, once: a class that is added to the union is known by the name in its `kind`."""
+"""The registry of kinds of sources: a class in the union is known by the name in its `kind`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From YAML files to declarations; what is wrong is named with file, line, key and the nearest known name."""
+"""Loading of declarations from YAML files; an error names file, line, key and the nearest known name."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Declarations", "load_declaration", "load_declarations"]
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """What a folder declares: the sources that can be used, and one error for each file that cannot."""
+    """The valid declarations of a folder, and one error for each broken file."""
 
     valid: tuple[Declaration, ...] = ()
     broken: tuple[DeclarationError, ...] = ()
 
 
 def load_declarations(folder: Path) -> Declarations:
-    """Every `*.yaml` and `*.yml` of the folder, in file order; a broken file never hides the others.
+    """Load every `*.yaml` and `*.yml` of the folder, in file order; a broken file never hides the others.
 
-    Of two files with one id the later is broken. Raises ConfigurationError when there is no such folder.
+    Of two files with the same id, the second is broken. Raises ConfigurationError without such a folder.
     """
     if not folder.is_dir():
         raise ConfigurationError(
@@ -42,7 +42,7 @@ def load_declarations(folder: Path) -> Declarations:
             if declaration.id in valid:
                 raise DeclarationError(
                     f"{path}: the id {declaration.id!r} is already declared in {valid[declaration.id][1].name}.",
-                    remedy="Give one of the two another `id`.",
+                    remedy="Give one of them another `id`.",
                 )
             valid[declaration.id] = (declaration, path)
         except DeclarationError as error:
@@ -51,7 +51,7 @@ def load_declarations(folder: Path) -> Declarations:
 
 
 def load_declaration(path: Path) -> Declaration:
-    """One file. Raises DeclarationError, which names file, line and key, and the nearest known name for a wrong one."""
+    """Load one file. Raises DeclarationError, which names file, line, key and the nearest known name."""
     values, lines = read_mapping(path, least="kind")
     values.setdefault("id", path.stem)
     kind = values.get("kind")
@@ -67,5 +67,5 @@ def load_declaration(path: Path) -> Declaration:
     except ValidationError as error:
         nested = (f"duplicates.{name}" for name in Duplicates.model_fields)
         raise explain(path, error, lines, [*KINDS[kind].model_fields, *nested]) from None
-    except (ValueError, RecursionError) as error:  # pydantic passes on what Python itself refuses
-        raise DeclarationError(f"{path}: a value cannot be used: {error}.", remedy="Correct the file.") from None
+    except (ValueError, RecursionError) as error:  # pydantic passes on errors of Python itself
+        raise DeclarationError(f"{path}: invalid value: {error}.", remedy="Correct the file.") from None

@@ -1,4 +1,4 @@
-"""Stack Overflow and the other sites of Stack Exchange."""
+"""Declarations of Stack Overflow and the other sites of Stack Exchange."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lore.declarations.fields import Location, WebAddress
 __all__ = ["StackOverflowDeclaration"]
 
 Tagged: TypeAlias = Annotated[str, Field(pattern=r"^[^\s;|<>]+( [^\s;|<>]+)*$", max_length=200)]
-"""A tag, or several with a space between them: a question has all of them."""
+"""A tag, or several with spaces between them: a question has all of them."""
 
 
 class StackOverflowDeclaration(BaseDeclaration):
@@ -23,14 +23,16 @@ class StackOverflowDeclaration(BaseDeclaration):
     tagged: tuple[Tagged, ...] = Field(
         min_length=1, max_length=20, description='Questions with any of these tags; "a b" means both'
     )
-    site: str = Field("stackoverflow", pattern=r"^[a-z0-9][a-z0-9.-]*$", description="The API's name of the site")
-    dump: Location | None = Field(None, description="Posts.xml of a data dump, read instead of the API")
+    site: str = Field("stackoverflow", pattern=r"^[a-z0-9][a-z0-9.-]*$", description="Name of the site in the API")
+    dump: Location | None = Field(None, description="Posts.xml of a data dump, to read instead of the API")
     base_url: WebAddress | None = Field(None, description="Another address of the API")
-    min_score: int = Field(0, description="Questions with fewer votes are left out")
-    min_answer_score: int = Field(0, description="Answers with fewer votes are left out, unless accepted")
-    include_unanswered: bool = Field(False, description="Whether questions without a good answer are read")
+    min_score: int = Field(0, description="Least votes of a question")
+    min_answer_score: int = Field(0, description="Least votes of an answer that isn't accepted")
+    include_unanswered: bool = Field(False, description="Read questions without a good answer too")
     since: date | None = Field(None, description="Only questions with activity on this day or later")
-    max_questions: int = Field(20_000, gt=0, le=1_000_000, description="A sync of more stops before it starts")
+    max_questions: int = Field(
+        20_000, gt=0, le=1_000_000, description="A sync with more questions stops before it starts"
+    )
     refresh_days: int = Field(
-        30, ge=0, description="Votes change no date: all is read again after so many days; 0 never"
+        30, ge=0, description="Days after which everything is read again, because votes change no date; 0: never"
     )

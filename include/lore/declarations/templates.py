@@ -1,7 +1,6 @@
 """Expressions and templates in declarations: JMESPath for a value, and text with `{expression}` for values in it.
 
-A template has no logic of its own. What JMESPath can do (choose, filter, join, default) it can do in the braces;
-`{{` and `}}` are braces.
+A template has no logic of its own: the expressions choose, filter, join and set defaults. `{{` and `}}` are braces.
 """
 
 from __future__ import annotations
@@ -22,57 +21,59 @@ __all__ = ["Expression", "JmesPath", "Template", "TemplateText"]
 MAX_LENGTH = 20_000
 MAX_DEPTH = 50
 STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`(?:[^`\\]|\\.)*`", re.DOTALL)
-"""The three kinds of strings in JMESPath: braces inside them are text."""
+"""The three kinds of strings in JMESPath; braces inside them are text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A JMESPath expression, checked: it parses, and its functions exist and get as many arguments as they take."""
+    """A JMESPath expression that parses, and whose functions exist and get the right number of arguments."""
 
     text: str
     _compiled: Any
 
     @classmethod
     def parse(cls, text: str) -> Expression:
-        """Raises ValueError with what is wrong."""
+        """Parse an expression. Raises ValueError with the reason."""
         import jmespath  # type: ignore[import-untyped]
 
         try:
             compiled = jmespath.compile(text)
         except (ValueError, RecursionError) as error:
-            said = str(error).partition("\n")[0] or type(error).__name__
-            raise ValueError(f"has no valid JMESPath in {text[:100]!r}: {said[:200]}") from None
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise ValueError(f"has invalid JMESPath in {text[:100]!r}: {reason[:200]}") from None
         _check(compiled.parsed, text)
         return cls(text, compiled)
 
     def value(self, data: Any) -> Any:
-        """What the expression finds. Raises ValueError where the data are of a kind that it cannot take."""
+        """Return the expression's value. Raises ValueError for data of an unsupported type."""
         try:
             return self._compiled.search(data)
         except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-            said = str(error).partition("\n")[0] or type(error).__name__
-            raise ValueError(f"{self.text!r} cannot be computed: {said[:200]}") from None
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise ValueError(f"Couldn't compute {self.text!r}: {reason[:200]}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Pieces of text, and expressions whose values come between them."""
+    """Pieces of text, with expressions between them."""
 
     pieces: tuple[str | Expression, ...]
 
     @classmethod
     def parse(cls, text: str) -> Template:
-        """Raises ValueError with what is wrong."""
+        """Parse a template. Raises ValueError with the reason."""
         return cls(tuple(_pieces(text)))
 
     @property
     def is_one_value(self) -> bool:
-        """Whether the template is one expression and nothing around it."""
+        """True if the template is a single expression without text around it."""
         return len(self.pieces) == 1 and isinstance(self.pieces[0], Expression)
 
     def render(self, data: Any, escape: Callable[[str], str] = lambda value: value) -> str:
-        """The text with its values, each through `escape`. A list that stands alone on its line becomes a list of
-        Markdown, elsewhere its parts are joined by commas. Raises ValueError for a value that cannot be computed.
+        """Return the text with its values, each passed through `escape`.
+
+        A list alone on its line becomes a Markdown list; elsewhere, commas join its parts. Raises ValueError for a
+        value that can't be computed.
         """
         parts: list[str] = []
         for number, piece in enumerate(self.pieces):
@@ -81,11 +82,11 @@ class Template:
                 continue
             before = self.pieces[number - 1] if number else "\n"
             after = self.pieces[number + 1] if number + 1 < len(self.pieces) else "\n"
-            alone = (
+            on_own_line = (
                 isinstance(before, str) and before.endswith("\n") and isinstance(after, str) and after.startswith("\n")
             )
             value = piece.value(data)
-            if alone and len(self.pieces) > 1 and isinstance(value, list):
+            if on_own_line and len(self.pieces) > 1 and isinstance(value, list):
                 parts.append("\n".join(f"- {escape(_plain(one))}" for one in value))
             else:
                 parts.append(escape(_plain(value)))
@@ -93,7 +94,7 @@ class Template:
 
 
 def _plain(value: Any, depth: int = 0) -> str:
-    """A value as people read it."""
+    """Return a value as people read it."""
     match value:
         case None:
             return ""
@@ -115,7 +116,7 @@ def _pieces(text: str) -> Iterator[str | Expression]:
         if text.startswith(("{{", "}}"), place):
             literal, place = literal + sign, place + 2
         elif sign == "}":
-            raise ValueError("has a } without its {; write }} for a brace in the text")
+            raise ValueError("has a } without a {; write }} for a brace in the text")
         elif sign == "{":
             if literal:
                 yield literal
@@ -129,7 +130,7 @@ def _pieces(text: str) -> Iterator[str | Expression]:
 
 
 def _end(text: str, place: int) -> int:
-    """Where the brace closes that opened before `place`; JMESPath has braces and strings of its own."""
+    """Return the place of the closing brace; JMESPath has braces and strings of its own."""
     depth = 1
     while place < len(text):
         if found := STRING.match(text, place):
@@ -139,11 +140,11 @@ def _end(text: str, place: int) -> int:
         if depth == 0:
             return place
         place += 1
-    raise ValueError("has a { without its }; write {{ for a brace in the text")
+    raise ValueError("has a { without a }; write {{ for a brace in the text")
 
 
 def _check(node: Mapping[str, Any], text: str) -> None:
-    """Find functions that do not exist before the first item does."""
+    """Raise ValueError for an unknown function, or a wrong number of arguments."""
     from jmespath.functions import Functions  # type: ignore[import-untyped]
 
     if node.get("type") == "function_expression":
@@ -154,7 +155,7 @@ def _check(node: Mapping[str, Any], text: str) -> None:
         signature = known["signature"]
         variadic = bool(signature) and bool(signature[-1].get("variadic"))
         if given < len(signature) or (given > len(signature) and not variadic):
-            raise ValueError(f"gives {name}() {given} arguments in {text[:100]!r}; it takes {len(signature)}")
+            raise ValueError(f"passes {given} arguments to {name}() in {text[:100]!r}, which takes {len(signature)}")
     for child in node.get("children", ()):
         if isinstance(child, dict):
             _check(child, text)
@@ -171,6 +172,6 @@ def _expression(value: str) -> str:
 
 
 TemplateText: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH), AfterValidator(_template)]
-"""A template that parses."""
+"""A valid template."""
 JmesPath: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH), AfterValidator(_expression)]
-"""A JMESPath expression that parses."""
+"""A valid JMESPath expression."""

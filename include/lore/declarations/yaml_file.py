@@ -1,4 +1,4 @@
-"""A YAML file with its lines: what is wrong in it is named with file, line, key and the nearest known name."""
+"""YAML files with line numbers: an error names file, line, key and the nearest known name."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without merge keys (`<<`): through them a few lines stand for billions, and keys come from nowhere."""
+    """YAML without merge keys (`<<`), which let a few lines expand to billions."""
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         for key, _ in node.value:
             if key.tag == "tag:yaml.org,2002:merge":
-                raise yaml.constructor.ConstructorError(None, None, "merge keys are not read", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, "merge keys are unsupported", key.start_mark)
 
 
 def read_mapping(path: Path, *, least: str) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
-    """The file's mapping, and the line of each of its keys; `least` is what a file must have, for the remedy.
+    """Return the file's mapping, and the line of each key. `least` is the required key, for the remedy.
 
     Raises DeclarationError.
     """
     with yaml_errors(path, DeclarationError, quoting="a value that starts with @, * or %"):
         if path.exists() and not path.is_file():
-            raise DeclarationError(f"{path}: is no file.", remedy="Move it elsewhere, or give it another suffix.")
+            raise DeclarationError(f"{path}: is not a file.", remedy="Move it elsewhere, or give it another suffix.")
         if path.stat().st_size > MAX_BYTES:
             raise DeclarationError(f"{path}: is larger than {MAX_BYTES:,} bytes.", remedy="Move it elsewhere.")
         loader = _Loader(path.read_text(encoding="utf-8-sig"))
@@ -53,7 +53,7 @@ def read_mapping(path: Path, *, least: str) -> tuple[dict[str, Any], Mapping[Key
 
 
 def _lines(node: yaml.Node, path: Path, at: KeyPath = (), depth: int = 0) -> Iterator[tuple[KeyPath, int]]:
-    """Key path → line. Declarations are two levels deep, so nothing further down is looked at."""
+    """Yield key paths with their lines, down to the two levels that declarations have."""
     if depth > 2:
         return
     if isinstance(node, yaml.SequenceNode):
@@ -67,7 +67,7 @@ def _lines(node: yaml.Node, path: Path, at: KeyPath = (), depth: int = 0) -> Ite
 
 
 def explain(path: Path, error: ValidationError, lines: Mapping[KeyPath, int], known: list[str]) -> DeclarationError:
-    """What pydantic found wrong, said with the lines of the file; `known` are the names that it may have."""
+    """Return pydantic's findings with the lines of the file; `known` are the valid keys."""
     wrong: list[str] = []
     remedies: list[str] = []
     for item in error.errors(include_input=False, include_url=False):

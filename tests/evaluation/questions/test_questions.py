@@ -86,33 +86,33 @@ def test_a_list_of_pages_and_graded_pages(write_set: WriteSet) -> None:
         ("- question: x\n  pages: {a: true}", r"line 2: `pages` \(a\)"),
         ("- question: x\n  pages: {a: 1.5}", r"line 2: `pages` \(a\)"),
         ("- question: x\n  pages: {a: }", r"line 2: `pages` \(a\)"),
-        ("- question: x\n  pages: {a: 1, a: 2}", "line 2: `a` is here twice"),
+        ("- question: x\n  pages: {a: 1, a: 2}", "line 2: `a` is repeated"),
         ("- question: x\n  pages: ['  ']", "line 2: `pages` is empty"),
         ("- question: ' '\n  pages: [a]", "line 1: `question` is empty"),
         ("- question: 2026-01-01\n  pages: [a]", "line 1: `question`"),
         ("- question: [x]\n  pages: [a]", "line 1: `question`"),
         ('- question: "a\\e[31mb"\n  pages: [a]', "line 1: `question` holds control characters"),
         ('- question: x\n  pages: ["a\\0"]', "line 2: `pages` holds control characters"),
-        ("- question: a\x07b\n  pages: [a]", "cannot be read as YAML"),
+        ("- question: a\x07b\n  pages: [a]", "couldn't read it as YAML"),
         ("- question: x\n  page: [a]\n  pages: [a]", r"line 2: unknown key `page` \(did you mean `pages`\?\)"),
         ("- question: x\n  pages: [a]\n  zzz: 1", r"line 3: unknown key `zzz` \(known keys: id, question"),
         ("- question: x\n  pages: [a]\n  sources: docs", "line 3: `sources` should be a list"),
         ("- question: x\n  pages: [a]\n  audiences: []", "line 3: `audiences`"),
-        ("- question: x\n  question: y\n  pages: [a]", "line 2: `question` is here twice; the first is on line 1"),
+        ("- question: x\n  question: y\n  pages: [a]", "line 2: `question` is repeated; the first is on line 1"),
         ("- question: What? now\n  pages: [a]\n- question: what?  NOW\n  pages: [b]", "line 3: this question is here"),
         ("- {id: k, question: x, pages: [a]}\n- {id: k, question: y, pages: [a]}", "line 2: the id 'k' is here twice"),
         ("- {id: q2, question: x, pages: [a]}\n- {question: y, pages: [a]}", "line 2: the id 'q2' is here twice"),
-        ("- question: x\n  pages: [a", "line 2: not valid YAML"),
-        ("- question: @x\n  pages: [a]", "line 1: not valid YAML"),
-        ("- question: !!python/object/apply:os.system [echo]\n  pages: [a]", "line 1: not valid YAML"),
-        ("- ? [a]\n  : b", "line 1: not valid YAML"),
+        ("- question: x\n  pages: [a", "line 2: invalid YAML"),
+        ("- question: @x\n  pages: [a]", "line 1: invalid YAML"),
+        ("- question: !!python/object/apply:os.system [echo]\n  pages: [a]", "line 1: invalid YAML"),
+        ("- ? [a]\n  : b", "line 1: invalid YAML"),
         ("- 1: x", "line 1: "),
-        ("---\n- question: x\n  pages: [a]\n---\n- b", "not valid YAML"),
-        ("- question: x\n  pages: &p [a]\n- question: y\n  pages: *p", "line 4: not valid YAML: aliases are not read"),
+        ("---\n- question: x\n  pages: [a]\n---\n- b", "invalid YAML"),
+        ("- question: x\n  pages: &p [a]\n- question: y\n  pages: *p", "line 4: invalid YAML: aliases are not read"),
         (f"- question: {'x' * 10_001}\n  pages: [a]", "line 1: `question`: .*10000 characters"),
         (f"- question: x\n  pages: [{'a' * 2_001}]", "line 2: `pages`"),
-        ("[" * 1_200, "cannot be read as YAML"),
-        ("- question: 2026-99-99\n  pages: [a]", "cannot be read as YAML"),
+        ("[" * 1_200, "couldn't read it as YAML"),
+        ("- question: 2026-99-99\n  pages: [a]", "couldn't read it as YAML"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(write_set: WriteSet, text: str, message: str) -> None:
@@ -147,7 +147,7 @@ def test_a_file_that_is_not_there_and_one_that_is_not_text(tmp_path: Path) -> No
     with pytest.raises(ConfigurationError, match=r"none\.yaml: there is no such file"):
         load_questions(tmp_path / "none.yaml")
     (tmp_path / "latin.yaml").write_bytes("- question: Größe".encode("latin-1"))
-    with pytest.raises(ConfigurationError, match="cannot be read as YAML"):
+    with pytest.raises(ConfigurationError, match="couldn't read it as YAML"):
         load_questions(tmp_path / "latin.yaml")
 
 
