@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lore.convert.formats import FORMATS, format_of
 from lore.convert.includes import INCLUDING_FORMATS, is_partial, resolve_includes
 from lore.convert.omissions import OMITTED
-from lore.convert.result import ANCHORS
+from lore.convert.result import ANCHORS, PAGES
 
 if TYPE_CHECKING:
     from lore.types import Document
@@ -18,6 +18,7 @@ __all__ = [
     "FORMATS",
     "INCLUDING_FORMATS",
     "OMITTED",
+    "PAGES",
     "convert",
     "format_of",
     "is_partial",

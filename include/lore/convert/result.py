@@ -13,7 +13,7 @@ ANCHORS = "anchors"
 
 
 PAGES = "pages"
-"""Metadata key of a paginated document: the first line of each page, in order; "" for a page without text."""
+"""Metadata key of a paginated document: how each page begins, in order; "" for a page without text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,8 @@ class Chunk:
 
     `id` is a uuid5 of document id, heading path and text, with a counter where these repeat in a document. `headings`
     is the path of headings above the passage, outermost first, without the title. `summary` is empty, or the text that
-    `strategy` embeds instead of the passage.
+    `strategy` embeds instead of the passage. `table_header` is empty, or the header row, with the line below it, of the
+    table whose later rows `text` begins with.
     """
 
     id: str
@@ -113,11 +114,17 @@ class Chunk:
     audiences: tuple[str, ...] = (PUBLIC,)
     updated_at: datetime | None = None
     strategy: Strategy = "basic"
+    table_header: str = ""
+
+    @property
+    def headed_text(self) -> str:
+        """The text below the header of the table that it continues."""
+        return f"{self.table_header}\n{self.text}" if self.table_header else self.text
 
     @property
     def passage(self) -> str:
         """The text below its title and headings, as keyword search and rerankers read it."""
-        return "\n".join((" > ".join((self.title, *self.headings)), self.text))
+        return "\n".join((" > ".join((self.title, *self.headings)), self.headed_text))
 
     @property
     def embedded_text(self) -> str:
@@ -127,7 +134,7 @@ class Chunk:
     @property
     def given_text(self) -> str:
         """The text that a language model answers from; citations, quotes and checks always use `text`."""
-        return self.summary if self.strategy == "summary" and self.summary else self.text
+        return self.summary if self.strategy == "summary" and self.summary else self.headed_text
 
     @property
     def content_hash(self) -> str:

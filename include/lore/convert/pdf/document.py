@@ -26,7 +26,7 @@ MAX_SECONDS = 120
 MAX_MEMORY = 1_500_000_000
 """Bytes of address space of the reading process. A file of 10 MB takes some 300 million."""
 MAX_PAGE_START = 120
-"""Characters of a page's first line, by which the page is found again in the text."""
+"""Characters of a page's beginning, by which the page is found again in the text."""
 MIN_LETTERS = 20
 """Letters of a file with text. A file with fewer holds pictures of pages."""
 EDGE_LINES = 2
@@ -53,8 +53,8 @@ def convert_pdf(data: bytes) -> Converted:
     for page, level, name in found["headings"]:
         headings.setdefault(page, []).append((level, " ".join(name.split())))
     written = [_markdown(lines, headings.get(number, [])) for number, lines in enumerate(pages)]
-    text = "\n\n".join(written)
-    text = HYPHEN.sub("", re.sub(r"\n{3,}", "\n\n", text)).strip()
+    written = [HYPHEN.sub("", re.sub(r"\n{3,}", "\n\n", page)).strip() for page in written]
+    text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(written)).strip()
     if sum(character.isalnum() for character in text[:10_000]) < MIN_LETTERS:
         raise ConversionError(
             "The PDF file has no text; its pages may be pictures.",
@@ -62,7 +62,7 @@ def convert_pdf(data: bytes) -> Converted:
         )
     titles = (" ".join(found[name].split()) for name in ("title", "largest"))
     title = next((title for title in titles if not NOT_TITLES.search(title)), "")
-    metadata: dict[str, Any] = {PAGES: [page.partition("\n")[0][:MAX_PAGE_START] for page in written]}
+    metadata: dict[str, Any] = {PAGES: [page[:MAX_PAGE_START] for page in written]}
     if headings:
         metadata[ANCHORS] = [[name, f"page={page + 1}"] for page in sorted(headings) for _, name in headings[page]]
     return Converted(f"{text}\n", title=title, metadata=metadata, omitted=omissions.counts())

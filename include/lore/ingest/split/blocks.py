@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lore.convert.markdown.headings import plain_text
 
@@ -12,6 +13,8 @@ __all__ = ["LONGEST_NAME", "PARAGRAPH", "Block", "blocks_of", "lines_of"]
 
 LONGEST_NAME = 500
 """Title and headings stand in every passage below them, so one of a megabyte would make gigabytes."""
+LONGEST_HEADER = 400
+"""Characters of a table's header that each of its pieces repeats."""
 PARAGRAPH = 7
 """The break before a block that is no heading; headings break with their level, 1 to 6, and 1 is the strongest."""
 
@@ -32,6 +35,10 @@ class Block:
     level: int
     path: tuple[str, ...]
     by_lines: bool = False
+    header: str = ""
+    """Of a table: its header row and the line below it."""
+    body: int = 0
+    """Of a table: where its rows start."""
 
     @property
     def is_heading(self) -> bool:
@@ -61,7 +68,8 @@ def blocks_of(text: str) -> Iterator[Block]:
         while last + 1 < len(lines) and not text[slice(*lines[last + 1])].strip():
             last += 1
         names = tuple(name for _, name in path if name)
-        yield Block(lines[index][0], lines[last][1], level, names, by_lines)
+        header, body = _table_header(text, lines[index : last + 1]) if by_lines and index not in fences else ("", 0)
+        yield Block(lines[index][0], lines[last][1], level, names, by_lines, header, body)
         index = last + 1
 
 
@@ -85,6 +93,15 @@ def _block_at(
         table = table or ("|" in text[slice(*lines[last])] and "|" in following and bool(_TABLE_RULE.match(following)))
         last += 1
     return last, PARAGRAPH, "", table
+
+
+def _table_header(text: str, lines: list[tuple[int, int]]) -> tuple[str, int]:
+    """Return a table's header row with the line below it, "" for a very long one, and the start of its first row."""
+    for (start, _), (rule, end) in pairwise(lines):
+        if "|" in text[start:rule] and _TABLE_RULE.match(text[rule:end].rstrip("\r\n")):
+            header = text[start:end].rstrip()
+            return (header, end) if len(header) <= LONGEST_HEADER else ("", end)
+    return "", 0
 
 
 def _fences(text: str, lines: list[tuple[int, int]]) -> dict[int, int]:

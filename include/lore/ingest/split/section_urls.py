@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from lore.convert import ANCHORS
+from lore.convert import ANCHORS, PAGES
 from lore.convert.markdown.headings import plain_text
 from lore.convert.markdown.slugs import ANCHOR_STYLE, heading_slugs, without_images
 from lore.types import Document
@@ -40,10 +40,15 @@ class SectionUrls:
         self._url = document.url
         self._starts: list[int] = []
         self._anchors: list[str] = []
+        self.page_starts = _page_starts(document.text, document.metadata.get(PAGES))
+        """Where the pages of a paginated document start, in order; empty for others."""
         pairs, style = document.metadata.get(ANCHORS), document.metadata.get(ANCHOR_STYLE)
         if not self._url or "#" in self._url or style == "none":
             return
-        if isinstance(pairs, Sequence):
+        if self.page_starts:
+            self._starts = [*self.page_starts.keys()]
+            self._anchors = [f"page={page}" for page in self.page_starts.values()]
+        elif isinstance(pairs, Sequence):
             self._match([pair for pair in pairs if _is_pair(pair)], headings)
         elif style:
             self._derive(document.text, list(headings), style)
@@ -78,6 +83,22 @@ class SectionUrls:
                 open_sections.append((heading.level, anchor))
             self._starts.append(heading.start)
             self._anchors.append(next((name for _, name in reversed(open_sections) if name), ""))
+
+
+def _page_starts(text: str, beginnings: object) -> dict[int, int]:
+    """Return the number of each page by where it starts; redaction may have changed how a page begins."""
+    starts: dict[int, int] = {}
+    after = 0
+    for number, beginning in enumerate(beginnings if isinstance(beginnings, list | tuple) else (), start=1):
+        if not isinstance(beginning, str) or not beginning:
+            continue
+        found = text.find(beginning, after)
+        while found > 0 and text[found - 1] != "\n":
+            found = text.find(beginning, found + 1)
+        if found >= 0:
+            starts[found] = number
+            after = found + len(beginning)
+    return starts
 
 
 def _is_pair(pair: object) -> bool:

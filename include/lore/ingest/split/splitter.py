@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -38,7 +39,7 @@ class MarkdownSplitter:
 
     def __init__(self, max_characters: int) -> None:
         self.max_characters = max_characters
-        self.name = f"markdown-3:{max_characters}"
+        self.name = f"markdown-4:{max_characters}"
 
     @staticmethod
     def budget_for(embedder: Embedder) -> int:
@@ -55,7 +56,9 @@ class MarkdownSplitter:
         urls = SectionUrls(
             document, (Heading(block.start, block.level, block.path[-1]) for block in blocks if block.is_heading)
         )
-        for start, end, path in _pieces(text, blocks, budget):
+        pages = [0, *(page for page in urls.page_starts if page), len(text)]
+        tables = [block for block in blocks if block.header]
+        for start, end, path in _paged_pieces(text, blocks, pages, budget):
             start, end = _trim(text, start, end)
             if start == end:
                 continue
@@ -76,10 +79,26 @@ class MarkdownSplitter:
                     end=end,
                     audiences=document.audiences,
                     updated_at=document.updated_at,
+                    table_header=_header_above(tables, start),
                 )
             )
             seen[key] += 1
         return chunks
+
+
+def _paged_pieces(
+    text: str, blocks: list[Block], pages: list[int], budget: int
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Cut a document of pages into stretches that each lie on one page, so that a citation opens at the right one."""
+    for first, last in pairwise(pages):
+        yield from _pieces(text, [block for block in blocks if first <= block.start < last], budget)
+
+
+def _header_above(tables: list[Block], start: int) -> str:
+    """Return the header of the table that goes on at a place; "" elsewhere."""
+    number = bisect_right(tables, start, key=lambda table: table.start) - 1
+    table = tables[number] if number >= 0 else None
+    return table.header if table and table.body <= start < table.end else ""
 
 
 def _chunk_id(document_id: str, headings: tuple[str, ...], text: str, occurrence: int) -> str:
@@ -140,7 +159,8 @@ def _cut(text: str, blocks: list[Block], budget: int) -> Iterator[tuple[int, int
     """Cut inside one block that is over the budget; headings before it stay with its first piece."""
     block, start = blocks[-1], blocks[0].start
     cut = _cut_lines if block.by_lines else _cut_prose
-    pieces = list(cut(text, block.start, block.end, budget))
+    header = len(block.header) + 1 if block.header and 3 * len(block.header) < budget else 0
+    pieces = list(cut(text, block.start, block.end, budget - header))
     headings = block.start - start
     if headings > budget // 2:
         pieces[:0] = _cut_prose(text, start, block.start, budget)

@@ -50,7 +50,7 @@ def quote_passages(
     A passage with a prompt injection is quoted only if there is no other. If the embedder fails, words alone decide.
     """
     usable = [at for at, hit in enumerate(passages) if not contains_injection(hit.chunk.passage)] or [0]
-    sources = [Source(_opened(passages[at].chunk.text), _place(passages[at].chunk)) for at in usable]
+    sources = [Source(_opened(passages[at].chunk.headed_text), _place(passages[at].chunk)) for at in usable]
     try:
         excerpts = find_evidence(question, sources, partial(_embed, embedder))
     except LoreError:

@@ -101,7 +101,7 @@ def _max_gap(before: tuple[str, ...], after: tuple[str, ...]) -> int:
 
 
 def _is_verbatim(chunk: Chunk, text: str) -> bool:
-    return chunk.given_text == chunk.text == text[chunk.start : chunk.end]
+    return chunk.given_text == chunk.headed_text and chunk.text == text[chunk.start : chunk.end]
 
 
 def _span(group: tuple[Hit, ...]) -> tuple[int, int]:
@@ -124,6 +124,7 @@ def _passage(group: tuple[Hit, ...], page: Document | None) -> SourcePassage:
         end=end,
         position=parts[0].chunk.position,
         headings=common,
+        table_header=parts[0].chunk.table_header,
         url=best.chunk.url if len(set(headings)) == 1 else parts[0].chunk.url,
     )
     return SourcePassage(replace(best, chunk=chunk), parts, state)
