@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lore.convert import convert
+from lore.convert import ANCHORS, convert
 from lore.errors import ConversionError
 from lore.types import Document
 
@@ -218,3 +218,41 @@ def test_code_does_not_take_the_language_of_its_page() -> None:
         text_around('<div class="language-english"><pre>one</pre><pre>two</pre></div>')
         == "```\none\n```\n\n```\ntwo\n```"
     )
+
+
+def test_headings_that_lead_back_to_the_contents_stay() -> None:
+    links = '<a class="toc-backref" href="#id1" role="doc-backlink">Limits</a><a class="headerlink" href="#x">¶</a>'
+    section = f'<section id="x"><h2>{links}</h2><p>Text.</p></section>'
+    assert text_around(section) == "## Limits\n\nText."
+    page = convert(make_document(text=f"<main><h1>A</h1>{section}</main>", format="html"))
+    assert page.metadata[ANCHORS] == [["Limits", "x"]]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        '<div class="sd-card"><div class="sd-card-body">Read.</div><div class="sd-card-footer">Words.</div></div>',
+        '<div class="sidebar-note docutils container"><p>Read.</p><p>Words.</p></div>',
+        '<pre class="mermaid"><code>graph LR\nRead --> Words.</code></pre>',
+        '<p>The <abbr title="Words.">Read.</abbr></p>',
+    ],
+)
+def test_parts_of_the_text_with_names_of_the_layout_stay(piece: str) -> None:
+    text = text_around(piece)
+    assert text.index("Read") < text.index("Words.")
+
+
+def test_an_abbreviation_is_written_out_once() -> None:
+    short = '<abbr title="Domain Name System">DNS</abbr>'
+    assert text_around(f"<p>{short} and {short}.</p>") == "DNS (Domain Name System) and DNS."
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        '<p>run(x)<a class="reference internal" href="m.html"><span class="viewcode-link">[source]</span></a></p>',
+        '<p>run(x)<a class="footnote-backref" href="#fnref:1">↩</a></p>',
+    ],
+)
+def test_links_of_the_generator_go(piece: str) -> None:
+    assert text_around(piece) == "run(x)"

@@ -55,7 +55,8 @@ def is_section(element: HtmlElement) -> bool:
 
 
 def _is_local(link: HtmlElement) -> bool:
-    return str(link.get("href") or "").startswith("#")
+    leads_back = link.get("role") == "doc-backlink" or "toc-backref" in (link.get("class") or "")
+    return str(link.get("href") or "").startswith("#") and not leads_back
 
 
 def _inner(heading: HtmlElement) -> list[str | None]:

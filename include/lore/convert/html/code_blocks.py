@@ -54,6 +54,8 @@ def _language(pre: HtmlElement) -> str:
         name = element.get("data-lang") or element.get("data-language") or ""
         if not name and (match := LANGUAGE.search(element.get("class") or "")):
             name = match["name"]
+        if element is pre and element.get("class") == "mermaid":
+            return "mermaid"
         if name and name.lower() not in NOT_LANGUAGES and re.fullmatch(r"[\w+#.-]{1,30}", name):
             return name.lower()
     return ""

@@ -19,14 +19,25 @@ READING_AIDS = ("rt", "rp", "rtc")
 
 
 def normalize_inline(root: HtmlElement) -> None:
-    """Write superscripts as `^`, subscripts as `_`, formulas once as code, and drop reading aids; in place."""
+    """Write superscripts as `^`, subscripts as `_`, formulas once as code; write out abbreviations; in place."""
     for aid in list(root.iter(*READING_AIDS)):
         aid.drop_tree()
     for word in list(root.iter("ruby", "rb")):
         word.drop_tag()
+    _expand_abbreviations(root)
     resolve_formulas(root)
     for raised in list(root.iter("sup", "sub")):
         _mark_raised(raised)
+
+
+def _expand_abbreviations(root: HtmlElement) -> None:
+    """Write out each abbreviation where it first occurs."""
+    seen: set[str] = set()
+    for short in root.iter("abbr"):
+        meaning, words = " ".join((short.attrib.pop("title", "")).split()), short.text_content().strip()
+        if meaning and words and words not in seen and meaning.casefold() != words.casefold():
+            short.tail = f" ({meaning}){short.tail or ''}"
+        seen.add(words)
 
 
 def _mark_raised(raised: HtmlElement) -> None:

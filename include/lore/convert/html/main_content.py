@@ -19,7 +19,7 @@ __all__ = ["extract_main_content"]
 BOILERPLATE = re.compile(
     r"(?:^|[\s_-])(?:cookies?|consent|gdpr|side-?bar|breadcrumbs?|pagination|pager|related|share|sharing|social|newsletter"
     r"|subscri(?:be|ption)|promo|advert(?:isement)?s?|ads?|banner|popup|modal|toc|table-of-contents|skip(?:-?link)?"
-    r"|menu|nav(?:bar|box|igation)?|footer|comments?|disqus|respond|headerlink|hash-link|editsection|edit-this-page"
+    r"|menu|nav(?:bar|box|igation)?|(?<!card-)footer|comments?|disqus|respond|headerlink|hash-link|viewcode-link|viewcode-back|footnote-backref|editsection|edit-this-page"
     r"|widgets?|feedback|sponsor(?:ed)?|sign-?up|paywall|donat(?:e|ion)|cta|outbrain|taboola|trending|recommend(?:ed|ations?)"
     r"|read-(?:also|more)|also-read|copy-?button|print-?only|noprint|sr-only|visually-hidden|screen-reader-text"
     r"|material-(?:icons|symbols)|version-badge|edit-?link|page-?meta|lastmod|last-?updated|cookiebot|onetrust|didomi"
@@ -88,8 +88,11 @@ def _is_boilerplate(element: HtmlElement) -> bool:
         return False
     if element.tag in ("aside", "div") and is_written_aside(element):
         return False
+    classes = element.get("class") or ""
+    if classes.endswith("docutils container"):  # the name is the author's
+        return False
     name = element.get("id") if element.tag in NAMED and not is_section(element) else None
-    return bool(BOILERPLATE.search(f"{element.get('class') or ''} {name or ''}"))
+    return bool(BOILERPLATE.search(f"{classes} {name or ''}"))
 
 
 def _weigh(body: HtmlElement) -> dict[HtmlElement, int]:

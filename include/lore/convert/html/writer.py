@@ -65,10 +65,12 @@ def tree_to_markdown(root: HtmlElement, url: str = "") -> str:
 
 
 def drop_permalinks(heading: HtmlElement) -> None:
-    """Remove a heading's links to itself."""
+    """Remove a heading's links to itself and to the table of contents."""
     for link in list(heading.iter("a")):
         if link.text_content().strip() in PERMALINKS or "headerlink" in (link.get("class") or ""):
             link.drop_tree()
+        elif "toc-backref" in (link.get("class") or ""):
+            link.drop_tag()
 
 
 def _flatten(root: HtmlElement) -> None:
