@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from lore.convert import convert
 
-from tests.convert.html.pages import text_around
+from tests.convert.html.pages import PROSE, text_around
+from tests.fakes import make_document
 
 TWO_TABS = "**Linux**\n\napt install tide\n\n**macOS**\n\nbrew install tide"
 
@@ -141,11 +143,13 @@ def test_task_lists_keep_their_state(box: str) -> None:
     "tags",
     [
         '<nav class="md-tags"><a href="../tags/#disk" class="md-tag">Disk</a> <span class="md-tag">Limits</span></nav>',
-        '<footer class="theme-doc-footer"><div><b>Tags:</b><ul class="tags padding--none"><li class="tag">'
+        '<footer class="theme-doc-footer"><div><b>Tags:</b><ul class="tags_jXut padding--none"><li class="tag">'
         '<a href="/t/d">'
         'Disk</a></li><li class="tag"><a href="/t/l">Limits</a></li></ul></div>'
         '<a href="/edit">Edit this page</a></footer>',
     ],
 )
 def test_tags_of_a_page_are_a_line(tags: str) -> None:
-    assert text_around(tags) == "Tags: Disk, Limits"
+    page = f"<main><h1>Page</h1><p>{PROSE}</p>{tags}</main>"
+    text = convert(make_document(text=page, format="html", title="")).text
+    assert text == f"# Page\n\n{PROSE}\n\nTags: Disk, Limits\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lore.convert.html.anchors import is_section
 from lore.convert.html.boilerplate import drop_boilerplate_text
 from lore.convert.html.non_content import drop_non_content, is_written_aside
+from lore.convert.html.widgets import take_tags
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -48,7 +49,7 @@ def extract_main_content(root: HtmlElement, omissions: Omissions) -> HtmlElement
     """Cut a page's tree down to its main content, in place, and return that element."""
     body = root.find("body")
     body = root if body is None else body
-    licences = _licences(body)
+    added = [*_licences(body), *filter(None, [take_tags(body)])]
     drop_non_content(body, omissions)
     weights = _weigh(body)
     chosen = _choose(body, weights)
@@ -57,7 +58,7 @@ def extract_main_content(root: HtmlElement, omissions: Omissions) -> HtmlElement
     _count_outside(chosen, main, "other posts", omissions)
     _drop_boilerplate(main, weights, omissions)
     drop_boilerplate_text(main, omissions)
-    for text in licences:
+    for text in added:
         if text not in " ".join(main.text_content().split()):
             paragraph = main.makeelement("p")
             paragraph.text = text

@@ -14,7 +14,7 @@ from lore.convert.html.tree import replace_by_text
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["NAVIGATION", "expand_widgets", "is_disclosed", "open_panel", "resolve_checkboxes"]
+__all__ = ["NAVIGATION", "expand_widgets", "is_disclosed", "open_panel", "resolve_checkboxes", "take_tags"]
 
 NAVIGATION = frozenset({"nav", "header", "footer", "form", "dialog"})
 DISCLOSED = re.compile(
@@ -23,6 +23,8 @@ DISCLOSED = re.compile(
     re.IGNORECASE,
 )
 """Class names of panels that a reader opens."""
+TAGS = re.compile(r"tags(?:_\w{4,6})?")
+"""Class of a list of tags; Docusaurus adds a hash."""
 TARGETS = ("aria-controls", "data-bs-target", "data-target", "href")
 MAX_LABEL = 200
 """Characters of a tab's label or of a question."""
@@ -35,23 +37,18 @@ def expand_widgets(body: HtmlElement) -> None:
     _label_aria_tabs(body, by_id)
     _label_radio_tabs(body, by_id)
     _keep_questions(body, by_id)
-    _write_tags(body)
 
 
-def _write_tags(body: HtmlElement) -> None:
-    """Write the tags of a page as a line where they are, or above the footer that holds them."""
+def take_tags(body: HtmlElement) -> str:
+    """Remove the list of a page's tags and return it as a line, or ""."""
+    tags: list[str] = []
     for element in list(body.iterfind(".//*[@class]")):
         classes = element.get("class").split()
-        if not ("md-tags" in classes or (element.tag == "ul" and "tags" in classes)):
-            continue
-        tags = [_words(tag) for tag in element.iter("a", "span", "li") if tag.find(".//a") is None and _words(tag)]
-        footer = next(element.iterancestors("footer"), None)
-        place = element if footer is None else footer
-        if tags and place.getparent() is not None:
-            line = body.makeelement("p")
-            line.text = f"Tags: {', '.join(dict.fromkeys(tags))}"
-            place.addprevious(line)
-            element.drop_tree()
+        if "md-tags" in classes or (element.tag == "ul" and any(map(TAGS.fullmatch, classes))):
+            tags += [_words(tag) for tag in element.iter("a", "span", "li") if tag.find(".//a") is None]
+            if element.getparent() is not None:
+                element.drop_tree()
+    return f"Tags: {', '.join(dict.fromkeys(filter(None, tags)))}" if any(tags) else ""
 
 
 def is_disclosed(element: HtmlElement) -> bool:

@@ -108,10 +108,15 @@ class _AnyDirective(Directive):
 
     def run(self) -> list[nodes.Node]:
         name = self.name.lower()
+        if name == "raw" and "html" in self.arguments[0].split() and self.content:
+            return [nodes.raw("", "\n".join(self.content), format="html")]
         if name in DROPPED or name.startswith(("auto", "spelling")):
-            return []
+            return [nodes.comment("", "\n".join(self.content))]  # counted, and dropped later
         if name in CODE:
             return list(self._code(self.arguments[0] if self.arguments else self.options.get("language", "")))
+        if name == "productionlist":
+            grammar = "\n".join((*self.arguments, *self.content))
+            return [nodes.literal_block(grammar, grammar)]
         if name in DIAGRAMS:
             return list(self._code("mermaid" if name == "mermaid" else "dot"))
         if name in LABELS:
@@ -174,7 +179,7 @@ class _AnyDirective(Directive):
         """Return tabs, cards and unknown directives: the argument as a bold line above the content."""
         container = self._parse()
         argument = " ".join("\n".join(self.arguments).split())
-        if not argument or not container or name == "only":
+        if not argument or name == "only" or (not container and " " not in argument and name != "centered"):
             return container
         words, messages = self.state.inline_text(argument, self.lineno)
         return [nodes.paragraph("", "", nodes.strong("", "", *words)), *messages, *container]

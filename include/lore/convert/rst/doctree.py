@@ -13,6 +13,7 @@ from docutils.readers.standalone import Reader
 from docutils.utils import new_document
 from docutils.writers.html5_polyglot import HTMLTranslator, Writer
 
+from lore.convert.omissions import Omissions
 from lore.convert.rst.directives import register_directives
 
 __all__ = ["read_rst", "write_html"]
@@ -42,7 +43,7 @@ UNRESOLVED = re.compile(r"(?::[\w.:+-]+:)?`(?P<text>.*)`_{0,2}", re.DOTALL)
 """A role for raw HTML, which docutils refuses to run, or a reference to a target of another document."""
 
 
-def read_rst(text: str) -> nodes.document:
+def read_rst(text: str, omissions: Omissions) -> nodes.document:
     """Return the document's tree with references and substitutions resolved, without docutils' messages."""
     register_directives(text)
     parser = Parser()
@@ -54,7 +55,7 @@ def read_rst(text: str) -> nodes.document:
     document.transformer.populate_from_components((Reader(), parser))
     document.transformer.apply_transforms()
     _resolve_references(document)
-    _drop_invisible(document)
+    _drop_invisible(document, omissions)
     _mark_code(document)
     _label_notes(document)
     _draw_tables(document, text.split("\n"))
@@ -89,9 +90,11 @@ def _resolve_references(document: nodes.document) -> None:
             reference.children = [nodes.Text(title.astext())]
 
 
-def _drop_invisible(document: nodes.document) -> None:
+def _drop_invisible(document: nodes.document, omissions: Omissions) -> None:
     """Drop comments, docutils' messages, and quotes that held nothing else (an indented licence header)."""
     for invisible in list(document.findall(lambda node: isinstance(node, (nodes.system_message, nodes.comment)))):
+        if isinstance(invisible, nodes.comment):
+            omissions.add("comments and lists of files", invisible.astext())
         _replace(invisible)
     for quote in list(document.findall(nodes.block_quote)):
         if not quote.children:

@@ -7,6 +7,7 @@ import re
 from lore.convert.html.parsing import parse_html
 from lore.convert.html.writer import NOT_CONTENT, tree_to_markdown
 from lore.convert.markdown.headings import first_heading
+from lore.convert.omissions import Omissions
 from lore.convert.result import Converted
 from lore.convert.rst.includes import outside_literal
 from lore.errors import ConversionError
@@ -43,14 +44,15 @@ def convert_rst(text: str) -> Converted:
     from lore.convert.rst.doctree import read_rst, write_html
 
     _refuse_endless(text)
-    root = parse_html(write_html(read_rst(_separate_directives(text))))
+    omissions = Omissions()
+    root = parse_html(write_html(read_rst(_separate_directives(text), omissions)))
     for element in list(root.iter(*NOT_CONTENT)):  # of included Markdown
         element.drop_tree()
     for link in root.iter("a"):
         if (link.get("href") or "").startswith("#"):
             del link.attrib["href"]
     markdown = tree_to_markdown(root)
-    return Converted(markdown, title=first_heading(markdown))
+    return Converted(markdown, title=first_heading(markdown), omitted=omissions.counts())
 
 
 def _refuse_endless(text: str) -> None:
