@@ -1,1 +1,1 @@
-"""What was asked and answered: the database of records, and what writes into it and reads from it."""
+"""The records: a database of questions and answers, its writers and readers."""

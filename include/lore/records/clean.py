@@ -1,7 +1,7 @@
-"""What of an answer is stored: redacted, bounded, and made of characters that every database takes.
+"""The stored form of an answer: redacted, bounded, and made of characters that every database accepts.
 
-What a person wrote, and what a model made of it, goes through `redact`: question, conversation, plan, answer, checks
-and notes. Passages are stored as the index has them: they were redacted when they were read.
+Text by people and models goes through `redact`: question, conversation, plan, answer, checks and notes. Passages are
+stored as the index has them, since they were redacted when they were read.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ __all__ = ["KEY_CHARACTERS", "MAX_CHARACTERS", "MAX_ITEMS", "Redact", "short_key
 
 Value = TypeVar("Value")
 Redact: TypeAlias = Callable[[str], str]
-"""Takes out of a text what must not be stored."""
+"""Removes from a text what must not be stored."""
 
 MAX_CHARACTERS = 100_000
-"""Longest text; what was cut off is said at its end."""
+"""Longest text; a note at its end says what was cut off."""
 KEY_CHARACTERS = 200
-"""Longest text that is looked up by: PostgreSQL indexes no long ones."""
+"""Longest key: PostgreSQL doesn't index longer texts."""
 MAX_ITEMS = 1_000
-"""Most passages, messages, notes … of one kind."""
+"""Largest number of passages, messages or notes of one kind."""
 
 _MARGIN = 8_000  # a secret that stands across the cut is still seen whole by the redactor
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL takes no NUL, and UTF-8 no lone surrogate
 
 
 def storable(text: str, redact: Redact | None = None) -> str:
-    """The text, redacted, without characters that cannot be stored (U+FFFD is in their place), at most so long."""
+    """Redact and bound a text, with U+FFFD for characters that can't be stored."""
     kept = _UNSTORABLE.sub("\ufffd", text[: MAX_CHARACTERS + _MARGIN])
     if redact:
         kept = redact(kept)
@@ -43,7 +43,7 @@ def storable(text: str, redact: Redact | None = None) -> str:
 
 
 def short_key(text: str) -> str:
-    """An id as it is stored and looked up: the same for the same text, different for different ones, not too long."""
+    """Return an id as it is stored and looked up: bounded, equal for equal texts and different for others."""
     key = _UNSTORABLE.sub("\ufffd", text)
     if len(key) <= KEY_CHARACTERS and key == text:
         return text
@@ -52,7 +52,7 @@ def short_key(text: str) -> str:
 
 
 def storable_answer(answer: Answer, redact: Redact) -> Answer:
-    """The answer as it is stored; what is left is still a whole answer."""
+    """Return the answer as it is stored, still complete enough to be shown."""
     private = partial(storable, redact=redact)
     return replace(
         _each(answer, storable, skip=("question", "text", "trace", "id")),
@@ -89,7 +89,7 @@ def _trace(trace: Trace, private: Redact) -> Trace:
 
 
 def _each(value: Value, change: Redact, skip: tuple[str, ...] = ()) -> Value:
-    """The frozen value with `change` done to every text in it, but for the fields named."""
+    """Return the frozen value with `change` applied to every text in it, except for the named fields."""
     frozen: Any = value
     names = (field.name for field in fields(frozen) if field.name not in skip)
     changed: Value = replace(frozen, **{name: _walk(getattr(value, name), change) for name in names})

@@ -1,4 +1,4 @@
-"""What the calls of models took, summed by day, model or stage."""
+"""Costs of model calls, summed by day, model or stage."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Grouping: TypeAlias = Literal["day", "model", "stage"]
 
 
 def costs(engine: Engine, by: Grouping, since: datetime | None = None) -> list[Cost]:
-    """One `Cost` for each day (UTC, oldest first), model or stage (dearest first). Days count questions without a
-    call, too. Raises RecordsError.
+    """Return a `Cost` for each day (UTC, oldest first), model or stage (most expensive first). Days include questions
+    without a call. Raises RecordsError.
     """
     key = _day(engine) if by == "day" else calls.c[by]
     query = (
@@ -45,7 +45,7 @@ def costs(engine: Engine, by: Grouping, since: datetime | None = None) -> list[C
 
 
 def spent(engine: Engine, since: datetime) -> float:
-    """US dollars that the calls since the moment cost, as far as their prices are known. Raises RecordsError."""
+    """Return the US dollars that the calls since a moment cost, as far as prices are known. Raises RecordsError."""
     query = select(func.sum(calls.c.cost)).select_from(answers.join(calls)).where(answers.c.asked_at >= since)
     with explained("read"), reading(engine) as connection:
         return float(connection.execute(query).scalar() or 0.0)

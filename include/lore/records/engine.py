@@ -1,4 +1,4 @@
-"""A database behind a URL, opened so that several threads and processes may use it: SQLite or PostgreSQL."""
+"""A database behind a URL, opened for several threads and processes: SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _REMEDIES = {
     sqlite3.SQLITE_CORRUPT: _BEGUN_ANEW,
     sqlite3.SQLITE_NOTADB: _BEGUN_ANEW,
 }
-"""What to do, by SQLite's primary result code."""
+"""Remedies by SQLite's primary result code."""
 _REMEDY = "Set LORE_RECORDS_URL to sqlite:///PATH, postgresql://USER:PASSWORD@HOST/DATABASE or none."
 
 
 def check_url(url: str) -> None:
-    """Raise ConfigurationError where no records can be behind the URL; nothing is imported or opened.
+    """Raise ConfigurationError for a URL that can't hold records, without importing or opening anything.
 
-    The URL is never repeated: it may hold a password.
+    The URL is never repeated: it may contain a password.
     """
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in _SCHEMES:
@@ -59,16 +59,16 @@ def check_url(url: str) -> None:
 
 
 def database_file(url: str) -> Path | None:
-    """The file of an SQLite URL; None where it names none, and for PostgreSQL."""
+    """Return the file of an SQLite URL; None without one, and for PostgreSQL."""
     match = re.fullmatch(r"sqlite(?:\+pysqlite)?:///(?!:memory:)([^?]+)", url)
     return Path(match[1]).expanduser() if match else None
 
 
 def open_engine(url: str, prepare: Callable[[Engine], None] | None = None) -> Engine:
-    """The database, with a pool of connections; its file and folders are made, readable for nobody else.
+    """Return the database with a pool of connections; its file and folders are created, readable by nobody else.
 
-    `prepare` makes the tables: at once, and in a file that takes the place of one that was damaged, moved or removed.
-    Without it, a damaged file is an error. Raises ConfigurationError for a URL that names none, and RecordsError.
+    `prepare` creates the tables: at once, and in a file that replaces one that was damaged, moved or removed. Without
+    it, a damaged file is an error. Raises ConfigurationError for an invalid URL, and RecordsError.
     """
     check_url(url)
     file = database_file(url)
@@ -103,13 +103,13 @@ def _open_postgres(url: str) -> Engine:
 
 
 def _torn_apart(address: URL) -> bool:
-    """Whether a piece of the password was taken for the host, the database or an option, which errors would repeat."""
+    """Return True if a piece of the password was parsed as host, database or option, which errors would repeat."""
     strange = re.search(r"[^\w.:,%-]", address.host or "") or re.search("[@/]", address.database or "")
     return bool(strange) or not all(re.fullmatch("[a-z_]+", name) for name in address.query)
 
 
 def _postgres_options(url: URL) -> dict[str, Any]:
-    """Limits of time, but for those that the URL sets."""
+    """Return time limits, except those that the URL sets."""
     options = {
         "connect_timeout": CONNECT_SECONDS,
         "tcp_user_timeout": STATEMENT_SECONDS * 1000,
@@ -121,7 +121,7 @@ def _postgres_options(url: URL) -> dict[str, Any]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection that only reads, all of one moment, and waits for no writer."""
+    """Open a connection that reads a single snapshot and waits for no writer."""
     options: dict[str, Any] = {"lore_reads": True}
     if engine.dialect.name == "postgresql":  # which lets each statement see another moment by default
         options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -130,7 +130,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def insert_for(engine: Engine) -> Any:
-    """The database's own `insert`, which knows what to do where the row is there already."""
+    """Return the database's own `insert`, which supports upserts."""
     if engine.dialect.name == "postgresql":
         from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 

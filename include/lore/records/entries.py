@@ -1,4 +1,4 @@
-"""What is read out of the records."""
+"""Types of what is read from the records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Cost", "Feedback", "Record", "Summary"]
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a person thought of an answer in the end; `asker` is "" where it is not known who."""
+    """A person's final feedback on an answer; `asker` is "" if unknown."""
 
     asker: str
     helpful: bool
@@ -22,9 +22,9 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An answer as it was recorded, when it was asked, and what was thought of it.
+    """A recorded answer with its time and feedback.
 
-    The answer is what was given, but for redaction, cuts, and the vectors of its passages, which are not kept.
+    It is the answer as given, except for redaction, cuts, and the vectors of its passages, which are not stored.
     """
 
     answer: Answer
@@ -34,7 +34,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A line of a list of answers. `cost` is in US dollars, None where a call's price is not known."""
+    """A line in a list of answers. `cost` is in US dollars, None if a call's price is unknown."""
 
     id: str
     asked_at: datetime
@@ -51,10 +51,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the calls of one day, model or stage took.
+    """The cost of the calls of one day, model or stage.
 
-    `cost` sums the calls whose price is known, in US dollars; `unpriced` is how many there are besides. Tokens are
-    summed where the provider said them.
+    `cost` sums the calls of known price, in US dollars; `unpriced` counts the others. Tokens are summed as far as the
+    provider reported them.
     """
 
     key: str

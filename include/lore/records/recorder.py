@@ -1,8 +1,8 @@
-"""What stands between answering and the places where answers are kept: a queue that lets no answer wait for a failure.
+"""A queue between answering and the sinks of answers, so that no answer fails because a sink does.
 
-One thread writes, many answers at a time. A place that is away is tried again, less and less often, while answers wait
-in the queue; when the queue is full, further ones are dropped, counted, and said in the log. What is still waiting when
-the process ends is written then, for as long as the place takes answers.
+One thread writes many answers at a time. A failing sink is retried at growing intervals while answers wait. When the
+queue is full, further answers are dropped, counted and logged. Answers still waiting when the process ends are written
+then, as long as the sink accepts them.
 """
 
 from __future__ import annotations
@@ -32,45 +32,46 @@ CAPACITY = 500
 BATCH = 16
 EXIT_SECONDS = 10.0
 KEEP_SECONDS = 10.0
-"""How long an answer waits to be written before it is shown, so that a kill loses none that was shown. Milliseconds are
-enough; the first one of a process waits until the records are open.
+"""Longest wait of an answer to be written before it is shown, so that a kill loses none that was shown. Milliseconds
+are enough; the first answer of a process waits until the records are open.
 """
 EXIT_PAUSE = 0.1
 EXIT_TRIES = 4
-"""How often a place that fails while the process ends is tried; 0.2, 0.4 and 0.8 seconds lie between."""
+"""Tries of a sink that fails while the process ends, with 0.2, 0.4 and 0.8 seconds between them."""
 LONGEST_PAUSE = 60.0
 MAX_TRIES = 5
-"""An answer that failed so often right after another one was written is what is wrong, not the place."""
+"""Failures of one answer, each right after another one was written, from which the answer is at fault and not the sink.
+"""
 TIDYING_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An answer, and when its question was asked."""
+    """An answer with the time of its question."""
 
     answer: Answer
     asked_at: datetime
 
 
 class Sink(Protocol):
-    """Where answers are kept. One thread opens, calls and closes it; what it raises is retried if it says so."""
+    """A keeper of answers. One thread opens, calls and closes it; its errors say whether they are retried."""
 
     def add_all(self, answers: Sequence[Finished]) -> object:
-        """Keep all of the answers, or none and raise LoreError. One that is kept already changes nothing."""
+        """Keep all of the answers, or none and raise LoreError. Keeping one again changes nothing."""
         ...
 
     def tidy(self) -> bool:
-        """Remove a batch of what need not be kept any more; whether there may be more. Raises LoreError."""
+        """Remove a batch of expired answers; return True if there may be more. Raises LoreError."""
         ...
 
     def close(self) -> None:
-        """No more answers come."""
+        """Close it; no more answers follow."""
         ...
 
 
 def _renew(reference: ref[QueuedRecorder]) -> None:
-    """A process that was forked has neither the thread nor a right to the connection, which it must not close either;
-    what waited is written by the other process.
+    """Reset a recorder in a forked process, which has neither the thread nor the connection; the parent writes what
+    waits.
     """
     if recorder := reference():
         recorder._inherited.append(recorder._sink)
@@ -79,15 +80,15 @@ def _renew(reference: ref[QueuedRecorder]) -> None:
 
 @dataclass(slots=True)
 class _Waiting:
-    """`tries` counts those that failed although the one before them, of another answer, did not."""
+    """A waiting answer; `tries` counts its failures that did not follow another answer's."""
 
     finished: Finished
     tries: int = 0
 
 
 class QueuedRecorder:
-    """Puts every answer into a sink, which `name` names in the log. Nothing is opened, and no thread started, before
-    the first answer. `wait` is how many seconds an answer may wait to be written, where nothing fails.
+    """Puts every answer into a sink, which the log calls `name`. It opens nothing and starts no thread before the first
+    answer. An answer waits up to `wait` seconds to be written, unless something fails.
     """
 
     def __init__(
@@ -105,12 +106,12 @@ class QueuedRecorder:
         self._first_pause = first_pause
         self._wait_seconds = wait
         self.dropped = 0
-        """How many answers were not kept."""
+        """Number of answers that were not kept."""
         self._inherited: list[Sink | None] = []
         self._begin()
 
     def _begin(self) -> None:
-        """Be as new."""
+        """Set the state of a new recorder."""
         self._pause = 0.0  # after a failure: how long until the next try
         self._batch = BATCH  # after a failure 1, so that one answer is known to be the reason, and then twice as many
         self._waiting: deque[_Waiting] = deque()
@@ -127,7 +128,7 @@ class QueuedRecorder:
         self._refused = 0
 
     def record(self, answer: Answer) -> None:
-        """Take a finished answer, and wait for a moment until it is written. Never raises."""
+        """Take a finished answer, and wait briefly until it is written. Never raises."""
         try:
             asked_at = datetime.now(UTC) - timedelta(seconds=answer.trace.seconds.get("total", 0.0))
             with self._changed:
@@ -142,20 +143,20 @@ class QueuedRecorder:
             log.exception("An answer could not be given to %s.", self._name)
 
     def _wait_until_written(self) -> None:
-        """Wait for what was taken by now, unless something fails or is slow; the caller holds the lock."""
+        """Wait until all taken answers are written, unless something fails or is slow; the caller holds the lock."""
         last = self._written + len(self._waiting)
         if not (self._overdue or self._pause):
             over = self._changed.wait_for(lambda: self._written >= last or self._pause or self._off, self._wait_seconds)
             self._overdue = not over
 
     def flush(self, timeout: float = EXIT_SECONDS) -> bool:
-        """Wait until all that was taken is written; whether it was, in so many seconds."""
+        """Wait so many seconds until all taken answers are written; return True if they are."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting, timeout)
 
     def close(self, timeout: float = EXIT_SECONDS) -> None:
-        """Write what is waiting, and stop. Further answers are dropped, and so is what waits when for so many seconds
-        none could be written.
+        """Write what is waiting, and stop. Further answers are dropped, and so are waiting ones once none could be
+        written for so many seconds.
         """
         atexit.unregister(self.close)
         with self._changed:
@@ -172,14 +173,14 @@ class QueuedRecorder:
             thread.join(timeout)
 
     def _moves_on(self, timeout: float) -> bool:
-        """Wait until an answer is written, or none will be; False when neither came in so many seconds."""
+        """Wait until an answer is written, or none will be; return False if neither happens in so many seconds."""
         before = self._written
         return self._changed.wait_for(lambda: self._off or self._written > before, timeout)
 
     # ---------------------------------------------------------------------------------------------------- writing
 
     def _start(self) -> None:
-        """Start the thread, unless it runs; the caller holds the lock."""
+        """Start the thread unless it runs; the caller holds the lock."""
         if self._thread is None:
             atexit.register(self.close)
             os.register_at_fork(after_in_child=partial(_renew, ref(self)))
@@ -201,7 +202,7 @@ class QueuedRecorder:
             self._sink.close()
 
     def _wait(self) -> bool:
-        """Wait for something to do; False when it is over."""
+        """Wait for work; return False once the recorder is closed."""
         with self._changed:
             if self._pause and self._closing:
                 self._changed.wait_for(lambda: self._off, min(self._pause, EXIT_PAUSE * 2**self._exit_tries))
@@ -226,7 +227,7 @@ class QueuedRecorder:
             self._done(len(batch))
 
     def _tidy(self, sink: Sink) -> None:
-        """Tidy up a little: at first, and once a day; what is left follows when no answer waits."""
+        """Remove a batch of expired answers, at first and once a day; the rest follows when no answer waits."""
         try:
             more = sink.tidy()
         except LoreError as error:
@@ -261,7 +262,7 @@ class QueuedRecorder:
             self._drop_first(error)
 
     def _try_later(self, error: LoreError) -> None:
-        """Pause, longer each time, and go on with the next answer, in case it is the first one that is at fault."""
+        """Pause, longer each time, and continue with the next answer, in case the first one is at fault."""
         if self._waiting and self._sink is not None:
             self._waiting[0].tries += not self._pause
             if self._waiting[0].tries > MAX_TRIES:
@@ -296,7 +297,7 @@ class QueuedRecorder:
         log.error("No more answers are written to %s; lost by now: %d. %s", self._name, self.dropped, error)
 
     def _refuse(self) -> None:
-        """Count an answer that is not taken; the caller holds the lock."""
+        """Count a refused answer; the caller holds the lock."""
         self.dropped += 1
         if self._off or self._closing:  # which was said
             return

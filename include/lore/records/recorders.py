@@ -1,4 +1,4 @@
-"""Several recorders, told of every answer as one."""
+"""Several recorders as one."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ __all__ = ["ClosingRecorder", "Recorders"]
 
 
 class ClosingRecorder(Recorder, Protocol):
-    """A recorder that may have something left to write."""
+    """A recorder that may still have answers to write."""
 
     def flush(self, timeout: float = EXIT_SECONDS) -> bool:
-        """Wait until it is written; whether it was, in so many seconds."""
+        """Wait so many seconds until everything is written; return True if it is."""
         ...
 
     def close(self, timeout: float = EXIT_SECONDS) -> None:
-        """Write it, unless for so many seconds nothing can be written; further answers are dropped."""
+        """Write the rest, unless nothing can be written for so many seconds; further answers are dropped."""
         ...
 
 
 class Recorders:
-    """Several recorders as one; none where nothing is recorded."""
+    """Several recorders as one; empty if nothing is recorded."""
 
     def __init__(self, recorders: Sequence[ClosingRecorder]) -> None:
         self._recorders = tuple(recorders)
 
     def record(self, answer: Answer) -> None:
-        """Give the answer to each."""
+        """Pass the answer to each recorder."""
         for recorder in self._recorders:
             recorder.record(answer)
 
     def flush(self, timeout: float = EXIT_SECONDS) -> bool:
-        """Wait until each has written what it was given; whether all have, in so many seconds."""
+        """Wait so many seconds until each has written everything; return True if all have."""
         until = monotonic() + timeout
         return all(recorder.flush(max(0.0, until - monotonic())) for recorder in self._recorders)
 
     def close(self, timeout: float = EXIT_SECONDS) -> None:
-        """Let each write what it still has, unless for so many seconds it can write nothing."""
+        """Let each write the rest, unless it can write nothing for so many seconds."""
         for recorder in self._recorders:
             recorder.close(timeout)
 

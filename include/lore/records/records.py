@@ -1,7 +1,7 @@
-"""The records: answers are added, found, listed, judged and removed.
+"""The database of records: add, find, list, judge and remove answers.
 
-Every method is one transaction (`expire` one for each call) and may be called by several threads. All raise
-RecordsError when the database cannot do it.
+Every method is one transaction (`expire` one for each call) and thread-safe. All raise RecordsError if the database
+fails.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BATCH = 200
 
 
 class Records:
-    """The database of what was asked and answered. Close it when done, or use it in a `with`."""
+    """The database of questions and answers. Close it when done, or use it in a `with`."""
 
     def __init__(self, engine: Engine, redact: Redact, retention_days: int = 0) -> None:
         self.engine = engine
@@ -51,14 +51,14 @@ class Records:
 
     @classmethod
     def open(cls, url: str, redact: Redact, retention_days: int = 0) -> Records:
-        """The records behind the URL, made or brought to this Lore's schema where they are not there yet.
+        """Open the records behind the URL, creating them or migrating them to this version's schema.
 
         A damaged file is moved aside, now or later, and begun anew; the log says where it is kept.
 
-        Every text goes through `redact` before it is stored. Answers older than `retention_days` are removed by `tidy`;
-        0 keeps them.
+        Every text goes through `redact` before it is stored. `tidy` removes answers older than `retention_days`; 0
+        keeps them.
 
-        Raises ConfigurationError for a URL that names no database and for records of a newer Lore, and RecordsError.
+        Raises ConfigurationError for an invalid URL and for records of a newer version of Lore, and RecordsError.
         """
         return cls(open_engine(url, bring_up_to_date), redact, retention_days)
 
@@ -69,13 +69,13 @@ class Records:
         self.close()
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self.engine.dispose()
 
     def add(self, answer: Answer, asked_at: datetime | None = None) -> str:
-        """Keep an answer, and return its id. Adding it once more changes nothing.
+        """Keep an answer and return its id. Adding it again changes nothing.
 
-        `asked_at` is when it was asked; by default as long ago as it took.
+        `asked_at` is the time of the question; by default the start of the answering.
         """
         if asked_at is None:
             asked_at = datetime.now(UTC) - timedelta(seconds=answer.trace.seconds.get("total", 0.0))
@@ -97,7 +97,7 @@ class Records:
         return [name for name, _, _ in named]
 
     def get(self, answer_id: str) -> Record:
-        """The record whose id is, or begins with, the text. Raises ConfigurationError where there is not just one."""
+        """Return the record with that id or unique beginning of one. Raises ConfigurationError otherwise."""
         with explained("read"), reading(self.engine) as connection:
             found = self._find(connection, answer_id)
             [row] = _rows(connection, select(answers).where(answers.c.id == found))
@@ -116,7 +116,7 @@ class Records:
     def latest(
         self, limit: int, *, since: datetime | None = None, found: bool | None = None, asker: str | None = None
     ) -> list[Summary]:
-        """Summaries of the answers, newest first; `found` and `asker` keep only those."""
+        """Return summaries of the answers, newest first, filtered by `found` and `asker`."""
         query = _summaries().order_by(answers.c.asked_at.desc(), answers.c.id).limit(limit)
         if since is not None:
             query = query.where(answers.c.asked_at >= since)
@@ -128,16 +128,16 @@ class Records:
             return [_summary(row) for row in _rows(connection, query)]
 
     def count(self) -> int:
-        """How many answers there are."""
+        """Return the number of answers."""
         with explained("read"), reading(self.engine) as connection:
             return connection.execute(select(func.count()).select_from(answers)).scalar_one()
 
     # --------------------------------------------------------------------------------------------------- feedback
 
     def judge(self, answer_id: str, helpful: bool, *, asker: str = "", reason: str = "") -> str:
-        """Keep what a person thinks of an answer, in the place of what they thought before; returns the answer's id.
+        """Keep a person's feedback on an answer, replacing their earlier one; return the answer's full id.
 
-        Raises ConfigurationError where there is not just one such answer.
+        Raises ConfigurationError unless exactly one answer matches.
         """
         row = {"asker": short_key(asker), "helpful": helpful, "reason": storable(reason, self._redact)}
         with explained("written"), self.engine.begin() as connection:
@@ -148,23 +148,23 @@ class Records:
         return str(row["answer_id"])
 
     def withdraw(self, answer_id: str, *, asker: str = "") -> bool:
-        """Forget what a person thought of an answer; whether there was something."""
+        """Remove a person's feedback on an answer; return True if there was any."""
         with explained("written"), self.engine.begin() as connection:
             found = self._find(connection, answer_id)
             gone = delete(feedback).where(feedback.c.answer_id == found, feedback.c.asker == short_key(asker))
             return connection.execute(gone).rowcount > 0
 
     def opinions(self) -> Opinions:
-        """What people say of answers in a chat, from which their feedback follows."""
+        """Return people's opinions in a chat, from which their feedback follows."""
         return Opinions(self.engine, self._redact)
 
     # ---------------------------------------------------------------------------------------------------- removal
 
     def forget(self, asker: str) -> int:
-        """Remove all that is recorded of a person: their questions with the answers, where these were given, and what
-        they thought of others'.
+        """Remove everything recorded about a person: their questions with the answers, the messages that held these,
+        and their feedback on others' answers.
 
-        Returns how many answers were removed. Raises ConfigurationError for "", which is everybody who is not known.
+        Returns the number of removed answers. Raises ConfigurationError for "", which stands for all unknown people.
         """
         who = short_key(asker)
         if not who:
@@ -182,7 +182,7 @@ class Records:
         return gone
 
     def expire(self, before: datetime, limit: int = BATCH) -> int:
-        """Remove the oldest answers asked before the moment, at most `limit`; returns how many."""
+        """Remove the oldest answers asked before the moment, at most `limit`; return their number."""
         old = select(answers.c.id).where(answers.c.asked_at < before).order_by(answers.c.asked_at).limit(limit)
         with explained("removed"), self.engine.begin() as connection:
             gone = connection.execute(delete(answers).where(answers.c.id.in_(old))).rowcount
@@ -191,7 +191,7 @@ class Records:
         return gone
 
     def tidy(self) -> bool:
-        """Remove a batch of what is older than is to be kept; whether there may be more of it."""
+        """Remove a batch of expired answers; return True if there may be more."""
         if self._retention:
             before = datetime.now(UTC) - self._retention
             if self.expire(before):
@@ -203,7 +203,7 @@ class Records:
         return False
 
     def _write_over(self) -> None:
-        """Let what was removed vanish from SQLite's log, too, as far as readers allow."""
+        """Erase removed data from SQLite's log too, as far as readers allow."""
         if self.engine.dialect.name == "sqlite":
             with explained("removed"), self.engine.connect() as connection:
                 raw = connection.connection.dbapi_connection

@@ -1,6 +1,6 @@
-"""An answer as rows of the tables, and back: reading gives what was written, to the letter.
+"""An answer as rows of the tables, and back without loss.
 
-A field has the column of its name where the table has one; the others are in the bag.
+A field goes to the column of its name if the table has one; the others share a JSON column.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ PARTS = (tables.calls, tables.candidates, tables.passages, tables.citations)
 _QUESTION = ("text", "history", "surface", "asker")
 _TRACE = ("plan", "retrieved", "candidates", "passages", "ranking", "usage", "version")
 _ANSWER = ("question", "text", "citations", "found", "trace", "nearest", "id")
-"""Fields that have a column or a table; the others of each are in a bag."""
+"""Fields with a column or table; each value's other fields share a JSON column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The row of an answer, and those of its parts by the name of their table."""
+    """The row of an answer, and its parts' rows by table name."""
 
     answer: Row
     parts: Mapping[str, Sequence[Row]]
 
 
 def rows_of(answer: Answer, asked_at: datetime) -> Rows:
-    """The rows that hold the answer."""
+    """Return the rows of an answer."""
     question, trace = answer.question, answer.trace
     row = {
         "id": answer.id,
@@ -75,7 +75,7 @@ def rows_of(answer: Answer, asked_at: datetime) -> Rows:
 
 
 def answer_of(rows: Rows) -> Answer:
-    """The answer that the rows hold; those of each part in their order."""
+    """Return the answer of the rows; parts keep their order."""
     row, parts = rows.answer, rows.parts
     question = _value(
         Question,
@@ -141,7 +141,7 @@ def _of_row(kind: type[Value], row: Row, **given: Any) -> Value:
 
 
 def _value(kind: type[Value], bag: Row, **given: Any) -> Value:
-    """A value of the fields given and of those in the bag; what the bag has beyond them was another Lore's."""
+    """Return a value of the given fields and those in the JSON column, ignoring fields of another version of Lore."""
     known = set(_names(kind)).intersection(bag)
     hints = get_type_hints(kind) if known else {}
     found = {name: _loader(hints[name]).validate_python(bag[name]) for name in known}
@@ -163,7 +163,7 @@ def _json(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """The number as Python's own, where it is numpy's: databases take no other."""
+    """Return numpy's numbers as Python's, which databases require."""
     return value.item() if hasattr(value, "item") else value
 
 

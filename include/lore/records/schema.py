@@ -1,5 +1,4 @@
-"""Bringing a database to the schema of this Lore: on first open, by one process at a time, wholly or not at all."""
-
+"""Migration of a database to this version's schema: on first open, by one process at a time, wholly or not at all."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -19,9 +18,9 @@ ADVISORY_LOCK = 0x4C6F7265  # "Lore"; PostgreSQL's lock of this number is held w
 
 
 def bring_up_to_date(engine: Engine) -> None:
-    """Make the tables, or change them to what this Lore knows; does nothing where they are that already.
+    """Create the tables or migrate them to this version's schema, if necessary.
 
-    Raises ConfigurationError where a newer Lore has changed them, and RecordsError.
+    Raises ConfigurationError if a newer version of Lore has changed them, and RecordsError.
     """
     with explained("opened"):
         with reading(engine) as connection:
@@ -37,9 +36,9 @@ def bring_up_to_date(engine: Engine) -> None:
 
 
 def is_up_to_date(engine: Engine) -> bool:
-    """Whether the tables are what this Lore knows; changes nothing.
+    """Return True if the tables have this version's schema, without changing anything.
 
-    Raises ConfigurationError where a newer Lore has changed them, and RecordsError.
+    Raises ConfigurationError if a newer version of Lore has changed them, and RecordsError.
     """
     with explained("opened"), reading(engine) as connection:
         revision = _revision(connection)
@@ -48,7 +47,7 @@ def is_up_to_date(engine: Engine) -> bool:
 
 
 def migrate(connection: Connection, revision: str) -> None:
-    """Change the tables to the schema of a revision ("head", "base" …), inside the transaction that is open."""
+    """Migrate the tables to a revision ("head", "base" …) inside the open transaction."""
     from alembic import command
     from alembic.config import Config
 

@@ -1,8 +1,8 @@
 """The file of an SQLite database: private, shared by threads and processes, and begun anew once it is damaged.
 
-On POSIX, closing any descriptor of a file drops all locks that the process holds on it, and another process then
-deletes the log under its connections. So nothing but SQLite ever opens the file, and none of its connections is open
-while the process forks. Whoever opens, closes or replaces the file holds a lock of its own beside it.
+On POSIX, closing any descriptor of a file drops all locks that the process holds on it. Another process then deletes
+the log under its connections. So only SQLite opens the file, and no connection is open while the process forks.
+Opening, closing and replacing the file takes a lock of its own beside it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ __all__ = ["BUSY_SECONDS", "SqliteFile", "damaged_copies", "remove_copies"]
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 10.0
-"""How long a writer waits for another one."""
+"""Longest wait for another writer, in seconds."""
 DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 PARTS = ("", "-wal", "-shm")
-"""What SQLite adds to the file's name; the database goes first, because a log without one counts for nothing."""
+"""Suffixes of SQLite's files; the database is moved first, because a log without one is void."""
 LONGEST_REASON = 200
 
 Identity: TypeAlias = tuple[int, int] | None
 
 
 def _is_damage(error: object) -> bool:
-    """Whether SQLite, or what an error of SQLite became, says that the file is damaged."""
+    """Return True if an error of SQLite, or its cause, reports damage."""
     while error is not None:
         original = getattr(error, "orig", None) or error
         if getattr(original, "sqlite_errorcode", 0) & 0xFF in DAMAGE:
@@ -51,12 +51,12 @@ def _is_damage(error: object) -> bool:
 
 
 def damaged_copies(path: Path) -> list[Path]:
-    """The damaged databases that were moved aside from this path, oldest first, without their logs."""
+    """Return the damaged databases moved aside from this path, oldest first, without their logs."""
     return sorted(path.parent.glob(f"{glob.escape(path.name)}.damaged-*Z"))
 
 
 def remove_copies(path: Path, before: datetime) -> None:
-    """Remove the damaged databases into which nothing was written since the moment."""
+    """Remove the damaged databases that were last written before the moment."""
     for copy in damaged_copies(path):
         with suppress(FileNotFoundError):  # another process may be faster
             if copy.stat().st_mtime < before.timestamp():

@@ -1,7 +1,7 @@
-"""The tables of the records, as this Lore knows them; the files in `migrations/` make them.
+"""The tables of the records in this version; the files in `migrations/` create them.
 
-Columns hold what is counted, filtered and joined. Bags (JSON) hold what is only read back as a whole: `more` has the
-fields of a value that have no column of their own, so that a new field of a noun needs no migration.
+Columns hold what is counted, filtered and joined. JSON columns hold what is only read as a whole: `more` has the fields
+without a column of their own, so that a new field needs no migration.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ __all__ = [
 ]
 
 HEAD = "0003"
-"""The newest migration. It stands here too, so that opening records that are up to date need not import Alembic."""
+"""The newest migration, repeated here so that opening current records need not import Alembic."""
 
 VERSION_TABLE = "lore_schema"
-"""Alembic's table; of a name of its own, because a database may hold another program's (Airflow's, say)."""
+"""Alembic's table under a name of its own, because another program (Airflow, for example) may use the database."""
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware time, in UTC whatever the database: SQLite keeps no zone."""
+    """An aware time in UTC on any database: SQLite stores no time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """To UTC; without the zone for SQLite, so that its texts compare as times do."""
+        """Convert to UTC; without the zone for SQLite, so that its texts compare like times."""
         if value is None:
             return None
         moment = value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """In UTC."""
+        """Return the time in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -126,7 +126,7 @@ answers = Table(
     Index(None, "asked_at"),
     Index(None, "asker"),
 )
-"""One row for each question that was answered; `seconds` is the whole time, `scope` and `trace` are bags."""
+"""One row for each answered question; `seconds` is the total time, `scope` and `trace` are JSON."""
 
 calls = Table(
     "lore_calls",
@@ -156,7 +156,7 @@ candidates = Table(
     _bag("more"),
     sqlite_with_rowid=False,  # hundreds of rows for an answer: kept once, in the order of the key
 )
-"""Where each passage that was found stood, before and after reranking: a `CandidateRank`."""
+"""Ranks of each passage found, before and after reranking: a `CandidateRank`."""
 
 passages = Table(
     "lore_passages",
@@ -174,7 +174,7 @@ passages = Table(
     Column("keyword_score", Double),
     _bag("more"),  # of the chunk: headings, position, audiences …
 )
-"""The passages that the answer was written from, in their order: a `Hit`, without its vector."""
+"""The passages that the answer was written from, in order: a `Hit` without its vector."""
 
 citations = Table(
     "lore_citations",
@@ -191,7 +191,7 @@ citations = Table(
     _text("quote"),
     _bag("more"),
 )
-"""The pages that the answer cites, and those named as the nearest where it found nothing: a `Citation`."""
+"""The pages that the answer cites, or the nearest ones if it found nothing: a `Citation`."""
 
 feedback = Table(
     "lore_feedback",
@@ -203,7 +203,7 @@ feedback = Table(
     Column("given_at", Moment, nullable=False),
     Index(None, "asker"),
 )
-"""What a person thought of an answer: one row for each person and answer, which the last word replaces."""
+"""One row for each person and answer; the last feedback replaces the one before."""
 
 opinions = Table(
     "lore_opinions",
@@ -214,7 +214,7 @@ opinions = Table(
     _bag("told"),  # the message in which others were told of it
     Index(None, "asker"),
 )
-"""What a person said of an answer in a chat, from which their feedback follows."""
+"""A person's votes on an answer in a chat, from which their feedback follows."""
 
 claims = Table(
     "lore_claims",
@@ -227,7 +227,7 @@ claims = Table(
     _bag("data"),
     Index(None, "lease_until"),
 )
-"""Which process handles an event, or did."""
+"""The process that handles or handled an event."""
 
 places = Table(
     "lore_places",

@@ -1,4 +1,4 @@
-"""Where answers are recorded, and who is told of them."""
+"""Wiring of the records and of trace collectors."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ OFF = "none"
 
 
 def make_recorder(settings: Settings) -> Recorders:
-    """Who is told of every answer: the records and the collector of traces that the settings name, or nobody.
+    """Make the recorder of every answer: the records and the trace collector of the settings, or nothing.
 
-    Close it when no more answers come, or use it in a `with`; at the latest it closes itself when the process ends.
-    Raises ConfigurationError for an address that cannot be one.
+    Close it when no more answers come, or use it in a `with`; it closes itself when the process ends. Raises
+    ConfigurationError for an invalid address.
     """
     recorders: list[ClosingRecorder] = []
     url = _url(settings)
@@ -47,9 +47,9 @@ def make_recorder(settings: Settings) -> Recorders:
 
 
 def open_records(settings: Settings, *, make: bool = False) -> Records:
-    """The records, to read and change; what is older than the settings allow is removed first.
+    """Open the records for reading and changing; expired answers are removed first.
 
-    Raises ConfigurationError where there are none and they are not to be made, and RecordsError.
+    Raises ConfigurationError if there are none and they may not be created, and RecordsError.
     """
     url = _url(settings)
     if url == OFF:
@@ -69,9 +69,9 @@ def open_records(settings: Settings, *, make: bool = False) -> Records:
 
 
 def describe_records(settings: Settings) -> str:
-    """What is recorded by now, in words; makes and changes nothing.
+    """Describe the present records in words, without creating or changing anything.
 
-    Raises ConfigurationError for an address that cannot be one and for records of a newer Lore, and RecordsError.
+    Raises ConfigurationError for an invalid address and for records of a newer version of Lore, and RecordsError.
     """
     url = _url(settings)
     if url == OFF:
@@ -94,14 +94,14 @@ def describe_records(settings: Settings) -> str:
 
 
 def records_file(settings: Settings) -> Path | None:
-    """The file of the records; None where they are in PostgreSQL or nowhere."""
+    """Return the file of the records; None if they are in PostgreSQL or turned off."""
     return database_file(_url(settings))
 
 
 def make_ledger(settings: Settings) -> Callable[[datetime], float] | None:
-    """Who knows what all calls of models since a moment cost, in US dollars; None where nothing is recorded.
+    """Return a function for the cost of all model calls since a moment, in US dollars; None if nothing is recorded.
 
-    The records are opened at the first call, which raises as `open_records` does, but makes them where there are none.
+    Its first call opens the records and raises as `open_records` does, but creates them if there are none.
     """
     url = _url(settings)
     if url == OFF:

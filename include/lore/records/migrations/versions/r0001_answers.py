@@ -125,7 +125,7 @@ def _make_feedback() -> None:
 
 
 def _part(table: str, *key: str) -> tuple[sa.schema.SchemaItem, ...]:
-    """Which answer a row belongs to, and where in it."""
+    """Return the columns of a row's answer and position."""
     return (
         sa.Column("answer_id", sa.String(KEY), nullable=False),
         sa.Column("ordinal", sa.Integer(), autoincrement=False, nullable=False),

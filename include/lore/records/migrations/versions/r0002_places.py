@@ -1,4 +1,4 @@
-"""Where the bot answered in a chat."""
+"""Messages of a chat that hold answers."""
 
 from __future__ import annotations
 

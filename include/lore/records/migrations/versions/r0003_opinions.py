@@ -1,4 +1,4 @@
-"""What people said of answers in a chat."""
+"""Opinions of people in a chat on answers."""
 
 from __future__ import annotations
 
