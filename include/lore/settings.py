@@ -215,7 +215,7 @@ class RecordSettings(SettingsGroup):
     url: SecretStr | None = Field(
         None, description='Where answers are recorded: sqlite:///PATH, postgresql://… or "none"'
     )
-    retention_days: int = Field(0, ge=0, description="Days after which records are removed; 0 keeps them")
+    retention_days: int = Field(365, ge=0, description="Days after which records are removed; 0 keeps them")
 
 
 class TraceSettings(SettingsGroup):

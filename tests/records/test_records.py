@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from dataclasses import MISSING, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,8 +14,11 @@ import pytest
 from lore.errors import ConfigurationError
 from lore.records.clean import MAX_CHARACTERS, MAX_ITEMS
 from lore.records.records import Records
-from lore.types import Answer, Citation, Hit, Message, Plan, Question, Trace, Usage
+from lore.records.rows import PACKED, rows_of
+from lore.types import Answer, CandidateRank, Citation, Hit, Message, Plan, Question, Trace, Usage
+from sqlalchemy import text
 
+from tests.conftest import ROOT
 from tests.records.answers import MARCH, chunk, full_answer, small_answer
 from tests.records.conftest import unredacted
 
@@ -254,10 +259,44 @@ def _count_rows_of_one(records: Records) -> dict[str, int]:
         "lore_answers": 1,
         "lore_claims": 0,
         "lore_calls": 2,
-        "lore_candidates": 5,
-        "lore_passages": 3,
+        "lore_candidates": 0,
+        "lore_passages": 0,
         "lore_citations": 3,
         "lore_feedback": 0,
         "lore_opinions": 0,
         "lore_places": 0,
     }
+
+
+def test_an_answer_takes_at_most_8_kb(records: Records) -> None:
+    words = (ROOT / "docs" / "asking.md").read_text(encoding="utf-8")
+    passages = tuple(
+        Hit(replace(chunk("size", number), text=words[number * 1_000 : number * 1_000 + 1_000]), 0.5, 0.5, 3.0)
+        for number in range(8)
+    )
+    ranking = tuple(
+        CandidateRank(f"chunk-{at}-{'x' * 30}", f"docs:{at}", f"Page {at}", at, at if at < 9 else None, 0.5)
+        for at in range(1, 151)
+    )
+    answer = full_answer("size")
+    records.add(replace(answer, trace=replace(answer.trace, passages=passages, ranking=ranking)))
+    with records.engine.connect() as connection:
+        row = connection.execute(text("SELECT * FROM lore_answers")).one()
+        citations = connection.execute(text("SELECT * FROM lore_citations")).all()
+    assert sum(len(value) if isinstance(value, bytes) else len(str(value)) for value in (*row, *citations)) <= 8_192
+    read = records.get("size").answer.trace
+    assert read.passages == passages
+    assert [one.found_at for one in read.ranking] == list(range(1, 11))
+
+
+def test_an_answer_of_an_older_version_is_read(records: Records) -> None:
+    answer = full_answer("older")
+    records.add(answer)
+    rows = rows_of(answer, MARCH).answer["packed"]
+    parts = json.loads(zlib.decompress(rows))
+    with records.engine.begin() as connection:
+        connection.execute(text("UPDATE lore_answers SET packed = NULL"))
+        for table in PACKED:
+            numbered = [{"answer_id": "older", "ordinal": at, **row} for at, row in enumerate(parts[table.name])]
+            connection.execute(table.insert(), numbered)
+    assert records.get("older").answer == answer

@@ -23,7 +23,7 @@ from lore.records.leases import LeaseStore
 from lore.records.opinions import Opinions
 from lore.records.posted_answers import PostedAnswers
 from lore.records.recorder import Finished
-from lore.records.rows import PARTS, Rows, answer_of, rows_of
+from lore.records.rows import PACKED, PARTS, Rows, answer_of, rows_of
 from lore.records.schema import bring_up_to_date
 from lore.records.sqlite_file import damaged_copies, remove_copies
 from lore.records.tables import answers, calls, feedback, opinions, places
@@ -90,7 +90,7 @@ class Records:
         with explained("written"), self.engine.begin() as connection:
             rows = [{**rows.answer, "id": name} for name, rows in made.items()]
             added = set(connection.execute(new, rows).scalars())
-            for table in PARTS:
+            for table in (table for table in PARTS if table not in PACKED):
                 parts = [{**part, "answer_id": name} for name in added for part in made[name].parts[table.name]]
                 if parts:
                     connection.execute(insert(table), parts)

@@ -5,6 +5,8 @@ A field goes to the column of its name if the table has one; the others share a 
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -18,13 +20,17 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from sqlalchemy import Table
 
-__all__ = ["PARTS", "Rows", "answer_of", "rows_of"]
+__all__ = ["PACKED", "PARTS", "Rows", "answer_of", "rows_of"]
 
 Value = TypeVar("Value")
 Row: TypeAlias = Mapping[str, Any]
 
 PARTS = (tables.calls, tables.candidates, tables.passages, tables.citations)
 """The tables whose rows are parts of an answer."""
+PACKED = (tables.candidates, tables.passages)
+"""Those whose rows are packed into the answer's own row, because they are only read as a whole and take most space."""
+RECORDED_CANDIDATES = 10
+"""Candidates recorded by their rank in the search, besides those that the reranking kept."""
 
 _QUESTION = ("text", "history", "surface", "asker")
 _TRACE = ("plan", "retrieved", "candidates", "passages", "ranking", "usage", "version")
@@ -61,22 +67,27 @@ def rows_of(answer: Answer, asked_at: datetime) -> Rows:
         "trace": _bag(trace, _TRACE),
         "more": _bag(answer, _ANSWER),
     }
+    ranking = [one for one in trace.ranking if one.reranked_at or one.found_at <= RECORDED_CANDIDATES]
+    packed = {
+        tables.candidates.name: [_row(ranked, tables.candidates) for ranked in ranking],
+        tables.passages.name: [_passage(hit) for hit in trace.passages],
+    }
     parts = {
         tables.calls: [_row(usage, tables.calls) for usage in trace.usage],
-        tables.candidates: [_row(ranked, tables.candidates) for ranked in trace.ranking],
-        tables.passages: [_passage(hit) for hit in trace.passages],
         tables.citations: [*_cited("cited", answer.citations), *_cited("nearest", answer.nearest)],
     }
     numbered = {
         table.name: [{"answer_id": answer.id, "ordinal": number, **row} for number, row in enumerate(rows)]
         for table, rows in parts.items()
     }
-    return Rows(row, numbered)
+    return Rows({**row, "packed": zlib.compress(json.dumps(packed).encode(), 9)}, numbered)
 
 
 def answer_of(rows: Rows) -> Answer:
     """Return the answer of the rows; parts keep their order."""
     row, parts = rows.answer, rows.parts
+    if row["packed"] is not None:
+        parts = {**parts, **json.loads(zlib.decompress(row["packed"]))}
     question = _value(
         Question,
         row["scope"],

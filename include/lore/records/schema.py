@@ -1,4 +1,5 @@
 """Migration of a database to this version's schema: on first open, by one process at a time, wholly or not at all."""
+
 from __future__ import annotations
 
 from pathlib import Path

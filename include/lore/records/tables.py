@@ -19,6 +19,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -47,7 +48,7 @@ __all__ = [
     "places",
 ]
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest migration, repeated here so that opening current records need not import Alembic."""
 
 VERSION_TABLE = "lore_schema"
@@ -123,6 +124,7 @@ answers = Table(
     Column("seconds", Double),
     _bag("trace"),  # what else the trace says: check, models, prompts, seconds of each stage, notes
     _bag("more"),
+    Column("packed", LargeBinary),  # passages and candidates; NULL in rows of older versions
     Index(None, "asked_at"),
     Index(None, "asker"),
 )
@@ -156,7 +158,7 @@ candidates = Table(
     _bag("more"),
     sqlite_with_rowid=False,  # hundreds of rows for an answer: kept once, in the order of the key
 )
-"""Ranks of each passage found, before and after reranking: a `CandidateRank`."""
+"""Not written any more. Ranks of each passage found, before and after reranking: a `CandidateRank`."""
 
 passages = Table(
     "lore_passages",
@@ -174,7 +176,7 @@ passages = Table(
     Column("keyword_score", Double),
     _bag("more"),  # of the chunk: headings, position, audiences …
 )
-"""The passages that the answer was written from, in order: a `Hit` without its vector."""
+"""Not written any more. The passages that the answer was written from, in order: a `Hit` without its vector."""
 
 citations = Table(
     "lore_citations",
