@@ -3,9 +3,9 @@
     python -m bench.records [sqlite|postgres …] [--seconds 300] [--every 10] [--seed 1]
 
 Two bots are asked in a small Slack, `lore ask` asks in a loop, and `lore answers list` lists in another. Every answer
-that was shown must be recorded, every question in Slack must end once, no command may fail that was not killed, and the
-database must be whole. The bots' pipeline says fixed words; all else is what Lore runs. Exits with 1 where one of these
-is broken.
+that was shown must be recorded, every question that a bot took in Slack must end once, no command may fail that was not
+killed, and the database must be whole. The bots' pipeline says fixed words; all else is what Lore runs. Exits with 1
+where one of these is broken.
 """
 
 from __future__ import annotations
@@ -103,16 +103,24 @@ class Bots:
         """Ask nothing more, let all questions end, and stop the bots."""
         self._over.set()
         self._asker.join()
+        self._house.slack.settle(END_SECONDS)
         open_ones, until = len(self.threads), time.monotonic() + END_SECONDS
         while open_ones and time.monotonic() < until:
             time.sleep(ASK_PAUSE)
-            left = sum(not self.ends(thread) for thread in self.threads)
+            left = sum(not self.ends(thread) for thread in self.taken())
             if left < open_ones:
-                open_ones, until = left, time.monotonic() + END_SECONDS
+                self._house.slack.settle(END_SECONDS)
+        open_ones, until = left, time.monotonic() + END_SECONDS
         for bot in self._running:
             bot.send_signal(signal.SIGTERM)
         for bot in self._running:
             bot.wait(END_SECONDS)
+
+    def taken(self) -> list[str]:
+        """The threads of the questions that a bot acknowledged; Slack gives up what none acknowledges in its time."""
+        envelopes = list(self._house.slack.sockets.envelopes.values())
+        acknowledged = {envelope.payload["event"]["ts"] for envelope in envelopes if envelope.acked}
+        return [thread for thread in self.threads if thread in acknowledged]
 
     def ends(self, thread: str) -> list[str]:
         """How the bots' finished messages in a thread ended: an answer's id, or "apology"."""
@@ -150,13 +158,15 @@ def soak(folder: Path, url: str, *, seconds: float, every: float, seed: int) -> 
 
 
 def _figures(house: House, bots: Bots, asks: Loop, lists: Loop) -> dict[str, Any]:
-    ends = [bots.ends(thread) for thread in bots.threads]
+    taken = bots.taken()
+    ends = [bots.ends(thread) for thread in taken]
     in_slack = [end for one in ends for end in one if end != "apology"]
     by_ask = [printed["id"] for printed in asks.printed]
     recorded = Counter(house.recorded())
     figures = {
         "killed": {"bots": bots.killed, "ask": asks.killed, "list": lists.killed},
-        "asked_in_slack": len(ends),
+        "asked_in_slack": len(bots.threads),
+        "taken": len(taken),
         "ended_once": sum(len(one) == 1 for one in ends),
         "apologies": sum(one == ["apology"] for one in ends),
         "lore_ask": asks.runs,
