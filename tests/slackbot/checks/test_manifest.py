@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from lore.slackbot.checks.manifest import AppManifest
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.caller import SlackCaller, make_client
 from lore.slackbot.types import SlackCallError, SlackMessage
 
@@ -18,7 +18,7 @@ MANIFEST = AppManifest.load()
 PLACES = ("C1", "C2", "D1", "G1")
 """A public channel, a private one, a direct message, one of a group."""
 HELLO = SlackMessage((), "Hello")
-CALLS: dict[str, Callable[[SlackApi, str, str], object]] = {
+CALLS: dict[str, Callable[[BotApi, str, str], object]] = {
     "identity": lambda slack, place, ts: slack.identity(),
     "post": lambda slack, place, ts: slack.post(place, HELLO, thread_ts=ts),
     "post_ephemeral": lambda slack, place, ts: slack.post_ephemeral(place, "U1", HELLO),
@@ -38,14 +38,14 @@ CALLS: dict[str, Callable[[SlackApi, str, str], object]] = {
 }
 
 
-def _stream(slack: SlackApi, place: str, ts: str) -> None:
+def _stream(slack: BotApi, place: str, ts: str) -> None:
     stream = slack.start_stream(place, ts, team="T1", user="U1", markdown="One")
     slack.append_stream(place, stream, " two")
     slack.stop_stream(place, stream)
 
 
 @contextmanager
-def calling(scopes: Collection[str]) -> Iterator[tuple[SlackApi, dict[str, str]]]:
+def calling(scopes: Collection[str]) -> Iterator[tuple[BotApi, dict[str, str]]]:
     """The bot's hand in a Slack that gave it these scopes, and a message in each place."""
     made = [
         channel("C1", members=["U1", BOT_USER]),
@@ -55,7 +55,7 @@ def calling(scopes: Collection[str]) -> Iterator[tuple[SlackApi, dict[str, str]]
     ]
     with SlackApp(made, [person("U1"), person("U2")], scopes=scopes) as slack:
         said = {place: slack.say("U1", place, "How?", send=False)["ts"] for place in PLACES}
-        yield SlackApi(SlackCaller(make_client(slack.bot_token, slack.base_url, 5.0), max_retries=0)), said
+        yield BotApi(SlackCaller(make_client(slack.bot_token, slack.base_url, 5.0), max_retries=0)), said
 
 
 def refused(scopes: Collection[str]) -> set[str]:
@@ -77,7 +77,7 @@ def test_everything_that_the_bot_calls_is_allowed() -> None:
 
 
 def test_every_verb_of_the_bot_is_tried_here() -> None:
-    verbs = {name for name in vars(SlackApi) if not name.startswith("_")}
+    verbs = {name for name in vars(BotApi) if not name.startswith("_")}
     assert verbs - {"start_stream", "append_stream", "stop_stream", "open_view"} == set(CALLS) - {"stream"}
 
 

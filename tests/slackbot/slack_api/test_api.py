@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.caller import SlackCaller, make_client
 from lore.slackbot.slack_api.errors import UncertainCallError
 from lore.slackbot.types import BotIdentity, SlackCallError, SlackMessage
@@ -37,14 +37,14 @@ class World:
     deaths: list[SlackCallError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.api: SlackApi = self.api_with()
+        self.api: BotApi = self.api_with()
 
-    def api_with(self, *, token: str = "", timeout: float = 5.0, max_retries: int = 3) -> SlackApi:
+    def api_with(self, *, token: str = "", timeout: float = 5.0, max_retries: int = 3) -> BotApi:
         client = make_client(token or self.slack.bot_token, self.slack.base_url, timeout)
         caller = SlackCaller(
             client, max_retries=max_retries, sleep=self.waits.append, chance=lambda: 0.0, on_dead=self.deaths.append
         )
-        return SlackApi(caller)
+        return BotApi(caller)
 
 
 @pytest.fixture
@@ -311,7 +311,7 @@ def test_tries_end(world: World) -> None:
 
 def test_nobody_there_is_an_error_that_says_so(world: World) -> None:
     client = make_client("xoxb-secret", "http://127.0.0.1:9/api/", 1.0)
-    api = SlackApi(SlackCaller(client, max_retries=1, sleep=world.waits.append))
+    api = BotApi(SlackCaller(client, max_retries=1, sleep=world.waits.append))
     with pytest.raises(SlackCallError) as caught:
         api.post(PUBLIC, HELLO)
     assert caught.value.code == "unreachable" and "refused" in caught.value.message
@@ -333,7 +333,7 @@ def test_a_bot_that_leaves_waits_for_slack_no_longer(world: World) -> None:
 
     def call() -> None:
         try:
-            SlackApi(caller).user("U1")
+            BotApi(caller).user("U1")
         except SlackCallError as error:
             failures.append(error.code)
 

@@ -16,7 +16,7 @@ from lore.markdown import parser
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-__all__ = ["Block", "Kind", "Span", "blocks", "sentences"]
+__all__ = ["Kind", "PassageBlock", "Span", "blocks", "sentences"]
 
 Kind: TypeAlias = Literal["paragraph", "item", "row", "code"]
 Span: TypeAlias = tuple[int, int]
@@ -30,7 +30,7 @@ LABEL_LEVEL = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PassageBlock:
     """A block at characters `start` to `end` of a text.
 
     `headings` are those above it in the text, outermost first; a paragraph that is only a bold phrase or a name in
@@ -48,7 +48,7 @@ class Block:
     lead: Span | None = None
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[PassageBlock]:
     """Return the blocks of a text in order. Blocks never overlap; headings, labels and rules are not among them."""
     reader = _Reader(text)
     found = list(reader.read())
@@ -82,7 +82,7 @@ class _Reader:
         self._paragraph: Span | None = None
         self.section_starts: list[int] = []
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[PassageBlock]:
         tokens = parser().parse(self._text)
         place = 0
         while place < len(tokens):
@@ -118,7 +118,7 @@ class _Reader:
         self._headings.append((level, content.strip()))
         self.section_starts.append(self._span(token)[0])
 
-    def _is_label(self, block: Block) -> bool:
+    def _is_label(self, block: PassageBlock) -> bool:
         """Take a paragraph that is only a bold phrase or names in code as a heading of what follows."""
         text = self._text[block.start : block.end].strip()
         if len(text) > LONGEST_LABEL or not _LABEL.fullmatch(text):
@@ -129,7 +129,7 @@ class _Reader:
         ]
         return True
 
-    def _rows(self, tokens: list[Token], place: int) -> Iterator[Block]:
+    def _rows(self, tokens: list[Token], place: int) -> Iterator[PassageBlock]:
         group = self._span(tokens[place])
         first = self._lines.index(group[0])
         header = (group[0], self._end(first + 2))
@@ -139,7 +139,7 @@ class _Reader:
             if body and token.type == "tr_open":
                 yield self._block("row", token, group=group, lead=header)
 
-    def _items(self, tokens: list[Token], place: int) -> Iterator[Block]:
+    def _items(self, tokens: list[Token], place: int) -> Iterator[PassageBlock]:
         """Yield the items of a list; of nested lists the innermost ones, and what an outer item says before them."""
         group, lead = self._span(tokens[place]), self._introduction()
         end = _closing(tokens, place)
@@ -153,7 +153,7 @@ class _Reader:
                 stop = self._span(tokens[inner])[0]
             stop = start + len(self._text[start:stop].rstrip())
             if self._text[start:stop].strip():
-                yield Block("item", start, stop, self._names(), group=group, lead=lead)
+                yield PassageBlock("item", start, stop, self._names(), group=group, lead=lead)
 
     def _introduction(self) -> Span | None:
         """Return the last sentence of the paragraph just before, if it is there to introduce what follows."""
@@ -162,9 +162,9 @@ class _Reader:
         last = sentences(self._text, *self._paragraph)[-1:]
         return last[0] if last else None
 
-    def _block(self, kind: Kind, token: Token, *, group: Span | None = None, lead: Span | None = None) -> Block:
+    def _block(self, kind: Kind, token: Token, *, group: Span | None = None, lead: Span | None = None) -> PassageBlock:
         start, end = self._span(token)
-        return Block(kind, start, end, self._names(), group=group or (start, end), lead=lead)
+        return PassageBlock(kind, start, end, self._names(), group=group or (start, end), lead=lead)
 
     def _names(self) -> tuple[str, ...]:
         return tuple(name for _, name in self._headings)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from lore.query.answer.blocks import blocks, sentences
-from lore.query.answer.excerpts import Excerpt, Source, Unit, make_excerpt
+from lore.query.answer.excerpts import Excerpt, QuotablePassage, Unit, make_excerpt
 from lore.query.content_words import content_words
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ _DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"`|^\s{4}", re.MULTILINE)
 
 
-def find_evidence(question: str, sources: Sequence[Source], embed: Embed | None = None) -> tuple[Excerpt, ...]:
+def find_evidence(question: str, sources: Sequence[QuotablePassage], embed: Embed | None = None) -> tuple[Excerpt, ...]:
     """Choose the excerpts that answer the question, the best first; empty only if no source has words.
 
     `embed` gives the vectors of the question and of units; without it, words alone decide.
@@ -89,7 +89,7 @@ def find_evidence(question: str, sources: Sequence[Source], embed: Embed | None 
     return tuple(excerpts)
 
 
-def _units(number: int, source: Source) -> Iterator[Unit]:
+def _units(number: int, source: QuotablePassage) -> Iterator[Unit]:
     """Yield the units of a passage; the words of a question count as context of the two units after it."""
     place = frozenset(content_words(source.place))
     asked: list[tuple[int, frozenset[str]]] = []
@@ -117,7 +117,11 @@ def _weights(question: str, units: Sequence[Unit]) -> dict[str, float]:
 
 
 def _scores(
-    question: str, units: Sequence[Unit], sources: Sequence[Source], weights: dict[str, float], embed: Embed | None
+    question: str,
+    units: Sequence[Unit],
+    sources: Sequence[QuotablePassage],
+    weights: dict[str, float],
+    embed: Embed | None,
 ) -> list[float]:
     coverage = [_coverage(unit, weights) for unit in units]
     gains = _form_gains(question, units, sources, weights)
@@ -146,7 +150,7 @@ def _share(weights: dict[str, float], words: frozenset[str]) -> float:
 
 
 def _form_gains(
-    question: str, units: Sequence[Unit], sources: Sequence[Source], weights: dict[str, float]
+    question: str, units: Sequence[Unit], sources: Sequence[QuotablePassage], weights: dict[str, float]
 ) -> Iterator[float]:
     """Yield each unit's gain for the form that the question asks for, and the loss of questions."""
     wants_number, wants_command = _NUMBER_FORM.search(question), _COMMAND_FORM.search(question)
@@ -176,7 +180,7 @@ def _to_embed(units: Sequence[Unit], coverage: Sequence[float]) -> list[int]:
     return sorted({*firsts, *best[:MAX_EMBEDDED]})
 
 
-def _in_context(unit: Unit, sources: Sequence[Source]) -> str:
+def _in_context(unit: Unit, sources: Sequence[QuotablePassage]) -> str:
     """Return the unit below its title, headings and table header: alone, a row or item says too little."""
     source = sources[unit.source]
     header = source.text[slice(*unit.block.lead)] if unit.block.kind == "row" and unit.block.lead else ""
@@ -184,7 +188,7 @@ def _in_context(unit: Unit, sources: Sequence[Source]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _shown(excerpt: Excerpt, sources: Sequence[Source]) -> frozenset[str]:
+def _shown(excerpt: Excerpt, sources: Sequence[QuotablePassage]) -> frozenset[str]:
     source = sources[excerpt.source]
     texts = (source.place, *excerpt.headings, *(source.text[slice(*piece)] for piece in excerpt.pieces))
     return frozenset(word for text in texts for word in content_words(text))

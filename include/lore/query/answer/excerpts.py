@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lore.query.answer.blocks import Block, Span, sentences
+from lore.query.answer.blocks import PassageBlock, Span, sentences
 
-__all__ = ["LONG", "Excerpt", "Source", "Unit", "make_excerpt"]
+__all__ = ["LONG", "Excerpt", "QuotablePassage", "Unit", "make_excerpt"]
 
 SHORT = 700
 """Characters of a section, paragraph or list that is quoted whole."""
@@ -27,7 +27,7 @@ _POINTER = re.compile(r"\b(?:following|below|as follows|these|like this)\b", re.
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuotablePassage:
     """A passage to choose from: its text, and its title and headings as one line."""
 
     text: str
@@ -42,7 +42,7 @@ class Unit:
     """
 
     source: int
-    block: Block
+    block: PassageBlock
     start: int
     end: int
     words: frozenset[str]
@@ -73,7 +73,12 @@ class Excerpt:
 
 
 def make_excerpt(
-    unit: Unit, units: Sequence[Unit], scores: Sequence[float], sources: Sequence[Source], *, steps: bool = False
+    unit: Unit,
+    units: Sequence[Unit],
+    scores: Sequence[float],
+    sources: Sequence[QuotablePassage],
+    *,
+    steps: bool = False,
 ) -> Excerpt:
     """Return the excerpt around a unit. `units` are all units in order, with their `scores`.
 
@@ -155,7 +160,7 @@ def _following(unit: Unit, text: str, units: Sequence[Unit], room: int) -> Itera
             return
 
 
-def _blocks_after(unit: Unit, units: Sequence[Unit]) -> Iterator[Block]:
+def _blocks_after(unit: Unit, units: Sequence[Unit]) -> Iterator[PassageBlock]:
     """Yield the first block of each group after the unit's block in its section."""
     last = unit.block.end
     for other in units:
@@ -170,7 +175,7 @@ def _points_on(text: str) -> bool:
     return text.rstrip("*_` ").endswith(":") or bool(_POINTER.search(text))
 
 
-def _section_body(block: Block, text: str) -> Span:
+def _section_body(block: PassageBlock, text: str) -> Span:
     """Return the section without its heading; the term of a definition stays."""
     start, end = block.section
     heading = _HEADING.match(text, start, end)

@@ -12,7 +12,7 @@ from lore.errors import LoreError
 from lore.markdown import code_blocks
 from lore.protocols import Embedder
 from lore.query.answer.evidence import find_evidence
-from lore.query.answer.excerpts import LONG, Excerpt, Source
+from lore.query.answer.excerpts import LONG, Excerpt, QuotablePassage
 from lore.query.answer.quotes import shorten_quote
 from lore.query.verify.allowed_content import AllowedContent
 from lore.query.verify.injection import contains_injection
@@ -50,7 +50,7 @@ def quote_passages(
     A passage with a prompt injection is quoted only if there is no other. If the embedder fails, words alone decide.
     """
     usable = [at for at, hit in enumerate(passages) if not contains_injection(hit.chunk.passage)] or [0]
-    sources = [Source(_opened(passages[at].chunk.headed_text), _place(passages[at].chunk)) for at in usable]
+    sources = [QuotablePassage(_opened(passages[at].chunk.headed_text), _place(passages[at].chunk)) for at in usable]
     try:
         excerpts = find_evidence(question, sources, partial(_embed, embedder))
     except LoreError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lore.slackbot.access.ttl_cache import TtlCache
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.errors import log_level
 from lore.slackbot.types import BotIdentity, SlackCallError, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_text
@@ -57,7 +57,7 @@ class Audiences:
 
     def __init__(
         self,
-        slack: SlackApi,
+        slack: BotApi,
         identity: BotIdentity,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -130,7 +130,7 @@ def _is_insider(user: Payload, identity: BotIdentity) -> bool:
     return identity.team in homes
 
 
-def _conversation(slack: SlackApi, channel: str) -> _Conversation:
+def _conversation(slack: BotApi, channel: str) -> _Conversation:
     try:
         facts = slack.channel(channel)
     except SlackCallError as error:

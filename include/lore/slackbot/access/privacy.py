@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lore.records.opinions import Opinions, PostedNotice
 from lore.slackbot.render import phrases
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.types import SlackCallError
 
 __all__ = ["Erasure", "Privacy"]
@@ -49,7 +49,7 @@ class Privacy:
 
     def __init__(
         self,
-        slack: SlackApi,
+        slack: BotApi,
         opinions: Opinions,
         *,
         forget: Callable[[str], int],

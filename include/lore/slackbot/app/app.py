@@ -123,7 +123,7 @@ def make_app(
     app = App(
         name="bolt",  # Bolt gives the logger of this name the level of `logger`: never name a package here
         logger=logging.Logger("lore.slackbot.bolt", level=logging.CRITICAL + 1),  # its lines hold whole bodies
-        client=WebClient(),  # never called: the bot calls Slack through SlackApi
+        client=WebClient(),  # never called: the bot calls Slack through BotApi
         authorize=lambda: us,
         signing_secret=signing_secret or secrets.token_hex(),  # one that nobody knows
         process_before_response=True,

@@ -18,7 +18,7 @@ from lore.slackbot.queue.rate_limits import RateLimiter
 from lore.slackbot.reply.answer_worker import AnswerPipeline, AnswerWorker
 from lore.slackbot.reply.delivery import BlocksBelow, Delivery
 from lore.slackbot.reply.status import StatusIndicator
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.error_log import ErrorLog
 from lore.slackbot.slack_api.rate_budgets import RateBudgets, RefusalCache
 from lore.slackbot.types import SlackQuestion
@@ -29,7 +29,7 @@ __all__ = ["open_queue", "process_name"]
 
 def open_queue(
     settings: Settings,
-    slack: SlackApi,
+    slack: BotApi,
     leases: HeldLeases,
     posted: PostedAnswers,
     pipeline: AnswerPipeline,

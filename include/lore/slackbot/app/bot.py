@@ -23,7 +23,7 @@ from lore.slackbot.queue.rate_limits import RateLimiter
 from lore.slackbot.reply.answer_worker import AnswerPipeline
 from lore.slackbot.reply.conversation import history
 from lore.slackbot.reply.suggested_prompts import load_suggested_prompts
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.error_log import ErrorLog
 from lore.slackbot.types import BotIdentity
 from lore.sources.payload import as_mapping
@@ -74,7 +74,7 @@ class Bot:
 
 def open_bot(
     settings: Settings,
-    slack: SlackApi,
+    slack: BotApi,
     identity: BotIdentity,
     records: Records,
     recorder: ClosingRecorder,

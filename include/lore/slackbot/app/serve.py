@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lore.errors import ConfigurationError, require
 from lore.settings import Settings
 from lore.slackbot.reply.answer_worker import AnswerPipeline
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.caller import SlackCaller, make_client
 from lore.slackbot.types import SlackCallError
 from lore.wiring.records import make_recorder, open_records
@@ -77,7 +77,7 @@ def serve(
     with ExitStack() as stack:
         records = stack.enter_context(_records(settings))
         callers = [_caller(settings, token, end), _caller(settings, app_token, end)]
-        slack = SlackApi(callers[0])
+        slack = BotApi(callers[0])
         identity = slack.identity()
         recorder = stack.enter_context(make_recorder(settings))
         pipeline = make_pipeline(settings, recorder)

@@ -15,7 +15,7 @@ from lore.slackbot.render import notice, phrases
 from lore.slackbot.reply.poster import Poster
 from lore.slackbot.reply.status import Background
 from lore.slackbot.reply.suggested_prompts import SuggestedPrompts
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.error_log import ErrorLog
 from lore.slackbot.types import SlackQuestion
 from lore.sources.payload import as_mapping, as_text
@@ -39,7 +39,7 @@ class QuickReplies:
     def __init__(
         self,
         leases: HeldLeases,
-        slack: SlackApi,
+        slack: BotApi,
         background: Background,
         limiter: RateLimiter,
         errors: ErrorLog,
@@ -95,7 +95,7 @@ class EventRouter:
         self,
         queue: QuestionQueue,
         quick_replies: QuickReplies,
-        slack: SlackApi,
+        slack: BotApi,
         *,
         read_event: Callable[[Mapping[str, Any]], Incoming],
         read_command: Callable[[Mapping[str, Any]], Incoming],

@@ -32,7 +32,7 @@ from lore.slackbot.feedback.views import (
     offer_to_say_why,
     reason_view,
 )
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.types import BotIdentity, SlackCallError
 
 __all__ = ["PRESSED", "REASON", "WHY", "FeedbackHandlers", "feedback_blocks"]
@@ -53,7 +53,7 @@ class FeedbackHandlers:
 
     def __init__(
         self,
-        slack: SlackApi,
+        slack: BotApi,
         posted: PostedAnswers,
         opinions: Opinions,
         maintainers: MaintainersChannel,

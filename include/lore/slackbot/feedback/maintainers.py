@@ -16,7 +16,7 @@ from urllib.parse import quote
 from lore.errors import LoreError
 from lore.records.entries import Record
 from lore.records.opinions import Opinion, Opinions, PostedNotice
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.errors import log_level
 from lore.slackbot.types import Block, SlackCallError, SlackMessage
 from lore.sources.payload import Payload
@@ -54,7 +54,7 @@ class MaintainersChannel:
     """
 
     def __init__(
-        self, slack: SlackApi, opinions: Opinions, get: Callable[[str], Record], *, channel: str, trace_url: str = ""
+        self, slack: BotApi, opinions: Opinions, get: Callable[[str], Record], *, channel: str, trace_url: str = ""
     ) -> None:
         self._slack = slack
         self._opinions = opinions

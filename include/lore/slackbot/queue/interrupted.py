@@ -10,7 +10,7 @@ from lore.slackbot.queue.posted_messages import PostedMessages, find_messages
 from lore.slackbot.render import phrases
 from lore.slackbot.reply.notices import plain
 from lore.slackbot.reply.poster import Poster, record_posts
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.types import SlackCallError, SlackMessage
 
 __all__ = ["MAX_ATTEMPTS", "settle"]
@@ -25,7 +25,7 @@ UPDATED_CHARACTERS = 3_000
 logger = logging.getLogger(__name__)
 
 
-def settle(lease: Lease, slack: SlackApi, posted: PostedAnswers, text: str = phrases.APOLOGY) -> bool:
+def settle(lease: Lease, slack: BotApi, posted: PostedAnswers, text: str = phrases.APOLOGY) -> bool:
     """End an interrupted question and return True; return False if it may be answered from the beginning.
 
     `text` tells the asker of the interruption. Raises SlackCallError, LeaseLost and RecordsError.
@@ -45,7 +45,7 @@ def settle(lease: Lease, slack: SlackApi, posted: PostedAnswers, text: str = phr
     return True
 
 
-def _look(lease: Lease, slack: SlackApi) -> PostedMessages | None:
+def _look(lease: Lease, slack: BotApi) -> PostedMessages | None:
     """Return the messages the asker sees; what was noted of them is put right."""
     if not lease.kind:
         return None
@@ -65,7 +65,7 @@ def _may_answer(lease: Lease, seen: PostedMessages | None) -> bool:
     return lease.kind == "placeholder" and not (seen.answer_id or seen.is_whole)
 
 
-def _end(lease: Lease, slack: SlackApi, seen: PostedMessages | None, text: str) -> None:
+def _end(lease: Lease, slack: BotApi, seen: PostedMessages | None, text: str) -> None:
     """Say, where the answer is or would have been, that there is no more of it."""
     poster, notice = Poster(lease, slack), plain(text)
     if seen is None and lease.question.via == "command":
@@ -100,6 +100,6 @@ def _end_part(lease: Lease, poster: Poster, seen: PostedMessages, notice: SlackM
         poster.further(notice, closed="interrupted")
 
 
-def _whisper(lease: Lease, slack: SlackApi, text: str) -> None:
+def _whisper(lease: Lease, slack: BotApi, text: str) -> None:
     lease.note(kind="told")
     Poster(lease, slack).whisper(plain(text))

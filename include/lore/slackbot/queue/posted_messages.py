@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lore.slackbot.queue.leases import Lease
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.types import BotIdentity, SlackCallError
 from lore.sources.payload import as_mapping, as_text
 
@@ -31,7 +31,7 @@ class PostedMessages:
         return as_text(self.first.get("ts"))
 
 
-def find_messages(slack: SlackApi, lease: Lease) -> PostedMessages | None:
+def find_messages(slack: BotApi, lease: Lease) -> PostedMessages | None:
     """Return the messages in the thread that belong to a question; None if there are none.
 
     A stream names its question only when it ends. An open one is found by its ts; where that wasn't noted, it is the
@@ -53,7 +53,7 @@ def find_messages(slack: SlackApi, lease: Lease) -> PostedMessages | None:
     return PostedMessages(mine[0], tuple(as_text(one.get("ts")) for one in mine), answer, _is_whole(payloads))
 
 
-def find_lost_stream(slack: SlackApi, lease: Lease) -> str | None:
+def find_lost_stream(slack: BotApi, lease: Lease) -> str | None:
     """Return the ts of a stream whose beginning Slack didn't confirm; "" if there is none.
 
     None if it can't be told now, because the stream may be that of another question in the thread. Raises RecordsError.

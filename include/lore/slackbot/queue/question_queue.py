@@ -20,7 +20,7 @@ from lore.slackbot.render import phrases
 from lore.slackbot.reply.notices import plain
 from lore.slackbot.reply.poster import Poster
 from lore.slackbot.reply.status import StatusIndicator
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.error_log import ErrorLog, describe_error
 from lore.slackbot.types import SlackQuestion
 from lore.sources.payload import as_text
@@ -49,7 +49,7 @@ class QuestionQueue:
     def __init__(
         self,
         leases: HeldLeases,
-        slack: SlackApi,
+        slack: BotApi,
         posted: PostedAnswers,
         waiting: FairQueue,
         limiter: RateLimiter,

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from lore.query.understand.plan import HISTORY_CHARACTERS, HISTORY_MESSAGES
 from lore.slackbot.events.incoming import SAID, SLACKBOT
 from lore.slackbot.events.mentions import has_words, question_text
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.errors import log_level
 from lore.slackbot.types import BotIdentity, SlackCallError, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
@@ -49,7 +49,7 @@ class _Turn:
 
 
 def history(
-    question: SlackQuestion, slack: SlackApi, identity: BotIdentity, on_note: Callable[[str], None] | None = None
+    question: SlackQuestion, slack: BotApi, identity: BotIdentity, on_note: Callable[[str], None] | None = None
 ) -> tuple[Message, ...]:
     """Return the conversation before a question, oldest first: at most HISTORY_MESSAGES turns of HISTORY_CHARACTERS.
 
@@ -68,7 +68,7 @@ def history(
     return tuple(Message(turn.role, turn.text) for turn in _chosen([turn for turn in turns if turn]))
 
 
-def _said(question: SlackQuestion, slack: SlackApi) -> list[Payload]:
+def _said(question: SlackQuestion, slack: BotApi) -> list[Payload]:
     """Return the messages before the question, oldest first."""
     if question.via == "command":
         return []

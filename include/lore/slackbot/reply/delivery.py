@@ -9,7 +9,7 @@ from lore.slackbot.queue.leases import Lease
 from lore.slackbot.render import StreamRenderer, partial, render
 from lore.slackbot.reply.notices import plain
 from lore.slackbot.reply.poster import Poster
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.errors import TOKEN_CODES, UncertainCallError
 from lore.slackbot.slack_api.rate_budgets import RateBudgets, RefusalCache
 from lore.slackbot.types import Block, SlackCallError, SlackMessage
@@ -39,7 +39,7 @@ class Delivery:
     """Shows one answer. All methods raise SlackCallError, LeaseLost and RecordsError; after that, show nothing more."""
 
     def __init__(
-        self, lease: Lease, slack: SlackApi, below: BlocksBelow, budgets: RateBudgets, refusals: RefusalCache
+        self, lease: Lease, slack: BotApi, below: BlocksBelow, budgets: RateBudgets, refusals: RefusalCache
     ) -> None:
         self._lease = lease
         self._below = below

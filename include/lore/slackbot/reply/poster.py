@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from lore.records.posted_answers import PostedAnswers
 from lore.slackbot.queue.leases import Lease
 from lore.slackbot.queue.posted_messages import find_lost_stream
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.errors import UncertainCallError
 from lore.slackbot.types import Block, SlackCallError, SlackMessage, SlackQuestion
 
@@ -23,7 +23,7 @@ class Poster:
     Keyword arguments named `more` go into the metadata of the message.
     """
 
-    def __init__(self, lease: Lease, slack: SlackApi) -> None:
+    def __init__(self, lease: Lease, slack: BotApi) -> None:
         self._lease = lease
         self._slack = slack
         self._question = lease.question

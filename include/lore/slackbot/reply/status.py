@@ -11,7 +11,7 @@ from lore.errors import RecordsError
 from lore.slackbot.queue.leases import Lease, LeaseLost
 from lore.slackbot.reply import notices
 from lore.slackbot.reply.poster import Poster
-from lore.slackbot.slack_api.api import SlackApi
+from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.errors import TOKEN_CODES
 from lore.slackbot.slack_api.rate_budgets import RateBudgets, RefusalCache
 from lore.slackbot.types import SlackCallError
@@ -35,7 +35,7 @@ class StatusIndicator:
 
     def __init__(
         self,
-        slack: SlackApi,
+        slack: BotApi,
         budgets: RateBudgets,
         refusals: RefusalCache,
         background: Background,

@@ -11,7 +11,7 @@ from lore.slackbot.types import Block, BotIdentity, SlackCallError, SlackMessage
 from lore.sources.payload import as_mapping, as_mappings, as_text
 from lore.sources.slack.values import is_ts
 
-__all__ = ["EVENT_TYPE", "SlackApi"]
+__all__ = ["EVENT_TYPE", "BotApi"]
 
 EVENT_TYPE = "lore_answer"
 """The type of the metadata of the bot's own messages."""
@@ -27,8 +27,8 @@ TRIGGER_SECONDS = 1.0
 GONE = frozenset({"message_not_found", "thread_not_found"})
 
 
-class SlackApi:
-    """The Web API with the bot's token; see `types.SlackApi`."""
+class BotApi:
+    """The Web API with the bot's token; see `types.BotApi`."""
 
     def __init__(self, caller: SlackCaller) -> None:
         self._call = caller.call
