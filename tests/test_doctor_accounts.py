@@ -11,7 +11,7 @@ from lore.settings import load_settings
 from tests.servers.github import App, Fault, GitHubServer
 from tests.servers.local import LocalServer
 from tests.servers.slack.web_api import TOKEN, SlackServer, refuses
-from tests.sources.github.issues.test_issues import issue
+from tests.sources.github.issues.issues import issue
 
 SECRET = "ghp_very-secret"
 ISSUES = "kind: github_issues\nrepository: octo/demo\ninclude_discussions: true\n"

@@ -19,7 +19,9 @@ from tests.fakes import FakeEmbedder
 from tests.servers.discourse import DiscourseServer
 from tests.servers.json_api import ApiServer, Fault, ListServer
 from tests.servers.stackexchange import StackExchangeServer
-from tests.sources import test_discourse, test_json_api, test_stackoverflow
+from tests.sources.discourse import forums
+from tests.sources.json_api import lists
+from tests.sources.stackoverflow import questions as stack
 from tests.syncs import make_sync
 
 COUNT = 120
@@ -36,32 +38,32 @@ class World:
 
 
 def stackoverflow() -> Iterator[World]:
-    questions = [test_stackoverflow.question(n) for n in range(1, COUNT + 1)]
-    answers = [test_stackoverflow.answer(1000 + n, n) for n in range(1, COUNT + 1)]
+    questions = [stack.question(n) for n in range(1, COUNT + 1)]
+    answers = [stack.answer(1000 + n, n) for n in range(1, COUNT + 1)]
     with StackExchangeServer(questions, answers, quota=10_000) as server:
         yield World(
             server,
-            lambda: test_stackoverflow.source_of(server, max_retries=0),
+            lambda: stack.source_of(server, max_retries=0),
             lambda: server.questions.pop(10),
             f"/questions/{COUNT - 19};",
         )
 
 
 def discourse() -> Iterator[World]:
-    with DiscourseServer([test_discourse.topic(n) for n in range(1, COUNT + 1)]) as server:
+    with DiscourseServer([forums.topic(n) for n in range(1, COUNT + 1)]) as server:
         yield World(
             server,
-            lambda: test_discourse.source_of(server, max_retries=0),
+            lambda: forums.source_of(server, max_retries=0),
             lambda: server.topics.pop(10),
             "/t/50.json",
         )
 
 
 def json_api() -> Iterator[World]:
-    with ListServer([test_json_api.item(n) for n in range(1, COUNT + 1)], paging="link", size=40) as server:
+    with ListServer([lists.item(n) for n in range(1, COUNT + 1)], paging="link", size=40) as server:
         yield World(
             server,
-            lambda: test_json_api.source_of(server, max_retries=0),
+            lambda: lists.source_of(server, max_retries=0),
             lambda: server.items.pop(10),
             "start=80",
         )

@@ -8,8 +8,8 @@ from lore.sources.partials import without_partials
 
 from tests.servers.github import GitHubServer
 from tests.servers.github_tarball import ArchiveServer
-from tests.sources.github.repo.test_repo import documents
-from tests.sources.github.repo.test_repo import source_of as repository
+from tests.sources.github.repo.repositories import documents
+from tests.sources.github.repo.repositories import source_of as repository
 from tests.sources.test_files import put, read, source_of
 
 IMPORTING = "---\ntitle: Limits\n---\nimport Limits from './_limits.mdx';\n\n# Limits\n\n<Limits />\n"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from lore.sources.stackoverflow.dump import StackOverflowDumpSource
+
 from tests.contracts.sync import World
 from tests.servers.discourse import DiscourseServer
 from tests.servers.github import GitHubServer
@@ -15,19 +17,22 @@ from tests.servers.json_api import ListServer
 from tests.servers.site import SiteServer, links, page
 from tests.servers.slack.web_api import SlackServer
 from tests.servers.stackexchange import StackExchangeServer
-from tests.sources import test_discourse, test_files, test_json_api, test_stackoverflow
+from tests.sources import test_files
+from tests.sources.discourse import forums
+from tests.sources.github.issues import issues as github
 from tests.sources.github.issues import test_changes as test_github_changes
 from tests.sources.github.issues import test_discussions as test_github_discussions
-from tests.sources.github.issues import test_issues as test_github_issues
-from tests.sources.github.repo import test_repo as test_github_repo
+from tests.sources.github.repo import repositories
+from tests.sources.json_api import lists
 from tests.sources.site import sites
-from tests.sources.slack import test_slack, test_slack_export
+from tests.sources.slack import exports, workspaces
+from tests.sources.stackoverflow import questions as stack
 
 __all__ = ["WORLDS"]
 
 COUNT = 120
 FEW = 60
-LATE = test_stackoverflow.START + 300 * test_stackoverflow.DAY
+LATE = stack.START + 300 * stack.DAY
 
 
 @contextmanager
@@ -70,7 +75,7 @@ def github_repo(folder: Path) -> Iterator[World]:
     pages = {f"docs/{n}.md": f"# Page {n}\n\nAbout {n}.\n" for n in range(FEW)}
     with ArchiveServer() as archives, GitHubServer(files=pages, archives=archives) as server:
         yield World(
-            lambda: test_github_repo.source_of(server),
+            lambda: repositories.source_of(server),
             FEW,
             edit=lambda: server.files.update({"docs/3.md": "# Page 3\n\nOther words.\n"}),
             add=lambda: server.files.update({"docs/new.md": "# New\n\nNew words.\n"}),
@@ -82,17 +87,17 @@ def github_repo(folder: Path) -> Iterator[World]:
 
 @contextmanager
 def github_issues(folder: Path) -> Iterator[World]:
-    issues = [test_github_issues.issue(n) for n in range(1, FEW + 1)]
-    comments = [test_github_issues.comment(n, n) for n in range(1, FEW + 1, 4)]
+    issues = [github.issue(n) for n in range(1, FEW + 1)]
+    comments = [github.comment(n, n) for n in range(1, FEW + 1, 4)]
     with GitHubServer(issues, comments) as server:
         notes = [test_github_discussions.note(n, "A note.") for n in range(200, 210)]
         server.discussions = [test_github_discussions.discussion(n["databaseId"], comments=[n]) for n in notes]
         now = test_github_changes.now
         yield World(
-            lambda: test_github_issues.source_of(server, include_discussions=True),
+            lambda: github.source_of(server, include_discussions=True),
             FEW + 10,
             edit=lambda: server.issues[3].update({"title": "Edited", "updated_at": now()}),
-            add=lambda: server.issues.append(test_github_issues.issue(999) | {"updated_at": now()}),
+            add=lambda: server.issues.append(github.issue(999) | {"updated_at": now()}),
             delete=lambda: server.issues.pop(10),
             fetched=lambda: sum(request.status == 200 and request.method == "GET" for request in server.requests),
             twice=11,  # calls: of few issues that are left, comments are read one by one and not as one list
@@ -101,13 +106,13 @@ def github_issues(folder: Path) -> Iterator[World]:
 
 @contextmanager
 def slack(folder: Path) -> Iterator[World]:
-    channels = {"C1": test_slack.messages_of_weeks(12), "C2": test_slack.thread(20, (21, "ok", "U2"))}
-    with SlackServer(test_slack.CHANNELS, test_slack.USERS, channels) as server:
+    channels = {"C1": workspaces.messages_of_weeks(12), "C2": workspaces.thread(20, (21, "ok", "U2"))}
+    with SlackServer(workspaces.CHANNELS, workspaces.USERS, channels) as server:
         yield World(
-            lambda: test_slack.source_of(server, page_size=7),
+            lambda: workspaces.source_of(server, page_size=7),
             37,
             edit=lambda: server.messages["C1"][0].update(text="Another question"),
-            add=lambda: server.messages["C1"].append(test_slack.say(900, "A new topic")),
+            add=lambda: server.messages["C1"].append(workspaces.say(900, "A new topic")),
             delete=lambda: server.messages["C1"].remove(
                 next(one for one in server.messages["C1"] if one["text"] == "Evening 1")
             ),
@@ -119,7 +124,7 @@ def slack(folder: Path) -> Iterator[World]:
 
 @contextmanager
 def slack_export(folder: Path) -> Iterator[World]:
-    test_slack_export.write(folder, _days(FEW))
+    exports.write(folder, _days(FEW))
 
     def rewrite(change: Callable[[dict[str, object]], object]) -> None:
         name = folder / "general" / "2023-11-15.json"
@@ -127,20 +132,20 @@ def slack_export(folder: Path) -> Iterator[World]:
         change(messages)
         name.write_text(json.dumps(list(messages.values())))
 
-    said = test_slack_export.say
+    said = exports.say
     yield World(
-        lambda: test_slack_export.source_of(folder),
+        lambda: exports.source_of(folder),
         FEW,
-        edit=lambda: rewrite(lambda found: found[test_slack_export.ts(600)].update(text="Other words")),
+        edit=lambda: rewrite(lambda found: found[exports.ts(600)].update(text="Other words")),
         add=lambda: rewrite(lambda found: found.update({"new": said(200 * FEW + 500, "New words")})),
-        delete=lambda: rewrite(lambda found: found.pop(test_slack_export.ts(1400))),
+        delete=lambda: rewrite(lambda found: found.pop(exports.ts(1400))),
         rereads=True,
         resumes=False,
     )
 
 
 def _days(count: int) -> dict[str, object]:
-    return {"general/2023-11-15.json": [test_slack_export.say(200 * n, f"Topic {n}") for n in range(count)]}
+    return {"general/2023-11-15.json": [exports.say(200 * n, f"Topic {n}") for n in range(count)]}
 
 
 @contextmanager
@@ -148,10 +153,10 @@ def stackoverflow(folder: Path) -> Iterator[World]:
     questions, answers = _threads()
     with StackExchangeServer(questions, answers, quota=10_000) as server:
         yield World(
-            lambda: test_stackoverflow.source_of(server),
+            lambda: stack.source_of(server),
             COUNT,
             edit=lambda: server.questions[3].update(title="Edited?", last_activity_date=LATE),
-            add=lambda: server.questions.append(test_stackoverflow.question(999, LATE + 1)),
+            add=lambda: server.questions.append(stack.question(999, LATE + 1)),
             delete=lambda: server.questions.pop(10),
             fetched=lambda: sum("/answers" in path for path in server.paths()),
         )
@@ -163,15 +168,15 @@ def stackoverflow_dump(folder: Path) -> Iterator[World]:
     path = folder / "Posts.xml"
 
     def write() -> None:
-        test_stackoverflow.dump(path, questions, answers)
+        stack.dump(path, questions, answers)
 
     def edit() -> None:
         questions[3]["title"] = "Edited?"
         write()
 
     def add() -> None:
-        questions.append(test_stackoverflow.question(999))
-        answers.append(test_stackoverflow.answer(1999, 999))
+        questions.append(stack.question(999))
+        answers.append(stack.answer(1999, 999))
         write()
 
     def delete() -> None:
@@ -180,7 +185,7 @@ def stackoverflow_dump(folder: Path) -> Iterator[World]:
 
     write()
     yield World(
-        lambda: test_stackoverflow.StackOverflowDumpSource(test_stackoverflow.declared(dump=path)),
+        lambda: StackOverflowDumpSource(stack.declared(dump=path)),
         COUNT,
         edit=edit,
         add=add,
@@ -191,17 +196,17 @@ def stackoverflow_dump(folder: Path) -> Iterator[World]:
 
 def _threads() -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     numbers = range(1, COUNT + 1)
-    return [test_stackoverflow.question(n) for n in numbers], [test_stackoverflow.answer(1000 + n, n) for n in numbers]
+    return [stack.question(n) for n in numbers], [stack.answer(1000 + n, n) for n in numbers]
 
 
 @contextmanager
 def discourse(folder: Path) -> Iterator[World]:
-    with DiscourseServer([test_discourse.topic(n) for n in range(1, FEW + 1)]) as server:
+    with DiscourseServer([forums.topic(n) for n in range(1, FEW + 1)]) as server:
         yield World(
-            lambda: test_discourse.source_of(server),
+            lambda: forums.source_of(server),
             FEW,
-            edit=lambda: server.topics[3].update(title="Edited", bumped_at=test_discourse.stamp(9000)),
-            add=lambda: server.topics.append(test_discourse.topic(999)),
+            edit=lambda: server.topics[3].update(title="Edited", bumped_at=forums.stamp(9000)),
+            add=lambda: server.topics.append(forums.topic(999)),
             delete=lambda: server.topics.pop(10),
             fetched=lambda: sum(path.startswith("/t/") for path in server.paths()),
         )
@@ -209,13 +214,13 @@ def discourse(folder: Path) -> Iterator[World]:
 
 @contextmanager
 def json_api(folder: Path) -> Iterator[World]:
-    items = [test_json_api.item(n) for n in range(1, FEW + 1)]
+    items = [lists.item(n) for n in range(1, FEW + 1)]
     with ListServer(items, paging="link", size=15) as server:
         yield World(
-            lambda: test_json_api.source_of(server),
+            lambda: lists.source_of(server),
             FEW,
             edit=lambda: server.items[3].update(about="Edited."),
-            add=lambda: server.items.append(test_json_api.item(999)),
+            add=lambda: server.items.append(lists.item(999)),
             delete=lambda: server.items.pop(10),
             fetched=lambda: server.bodies,
         )

@@ -16,11 +16,11 @@ from lore.types import Recipe
 from tests.fakes import FakeEmbedder
 from tests.servers.github import Fault, GitHubServer, rate_limited
 from tests.servers.github_tarball import ArchiveServer
+from tests.sources.github.issues.issues import comment, issue
+from tests.sources.github.issues.issues import source_of as issues_of
 from tests.sources.github.issues.test_changes import now
 from tests.sources.github.issues.test_discussions import discussion, note
-from tests.sources.github.issues.test_issues import comment, issue
-from tests.sources.github.issues.test_issues import source_of as issues_of
-from tests.sources.github.repo.test_repo import source_of as repo_of
+from tests.sources.github.repo.repositories import source_of as repo_of
 from tests.syncs import make_sync
 
 

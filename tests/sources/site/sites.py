@@ -10,9 +10,9 @@ from lore.sources.site.source import SiteSource
 from lore.types import Cursor, Document
 
 from tests.contracts.source import last_cursor
-from tests.servers.site import SiteServer
+from tests.servers.site import Resource, SiteServer, links, page
 
-__all__ = ["NOW", "declare", "documents", "keys", "read", "source_of"]
+__all__ = ["NOW", "declare", "documents", "keys", "linked_site", "read", "small_site", "source_of"]
 
 NOW = 1_780_000_000.0
 
@@ -54,3 +54,19 @@ def documents(source: SiteSource, since: Cursor | None = None) -> dict[str, Docu
 def keys(source: SiteSource, since: Cursor | None = None) -> set[str]:
     """The part of the ids behind the source's."""
     return set(documents(source, since))
+
+
+def linked_site() -> dict[str, Resource]:
+    """130 pages that are found over links only."""
+    pages = {"/": page("Home", links(*(f"/chapter-{number}/" for number in range(10))))}
+    for number in range(10):
+        inside = [f"part-{part}.html" for part in range(12)]
+        pages[f"/chapter-{number}/"] = page(f"Chapter {number}", links("/", *inside))
+        for part in range(12):
+            pages[f"/chapter-{number}/part-{part}.html"] = page(f"Part {number}.{part}", links("./", "../"))
+    return pages
+
+
+def small_site() -> dict[str, Resource]:
+    pages = {"/": page("Home", links(*(f"/{name}" for name in "abcdefgh")))}
+    return pages | {f"/{name}": page(name.upper()) for name in "abcdefgh"}

@@ -11,7 +11,7 @@ from lore.sources.slack.messages import Conversation, Post
 
 from tests.servers.github import Fault
 from tests.servers.slack.web_api import LOGIN_PAGE, TOKEN, SlackServer
-from tests.sources.slack.test_slack import CHANNELS, USERS, say, source_of, synced, thread, ts
+from tests.sources.slack.workspaces import CHANNELS, USERS, say, source_of, synced, thread, ts
 
 LONG = "\n".join(f"line {n} of the log" for n in range(40))
 

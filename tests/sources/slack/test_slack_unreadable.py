@@ -10,7 +10,7 @@ from lore.stores.lancedb.store import LanceStore
 from lore.types import Recipe
 
 from tests.fakes import FakeEmbedder
-from tests.sources.slack.test_slack import say, source_of
+from tests.sources.slack.workspaces import say, source_of
 from tests.syncs import make_sync
 
 

@@ -10,7 +10,7 @@ from lore.errors import SourceError
 
 from tests.contracts.source import ids, last_cursor
 from tests.servers.github import Fault, GitHubServer, rate_limited
-from tests.sources.github.issues.test_issues import comment, documents, issue, source_of, stamp
+from tests.sources.github.issues.issues import comment, documents, issue, source_of, stamp
 
 
 def now(seconds: float = 0) -> str:

@@ -10,8 +10,8 @@ from lore.sources.http.client import HttpError
 
 from tests.contracts.source import SourceContract, failed, ids, last_cursor
 from tests.servers.github import Fault, GitHubServer
+from tests.sources.github.issues.issues import documents, issue, source_of, stamp
 from tests.sources.github.issues.test_changes import deleted, now
-from tests.sources.github.issues.test_issues import documents, issue, source_of, stamp
 
 
 def note(identity: int, body: str, who: str | None = "hubot", **more: object) -> dict[str, object]:

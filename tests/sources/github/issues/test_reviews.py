@@ -8,8 +8,8 @@ import pytest
 
 from tests.contracts.source import SourceContract, ids, last_cursor
 from tests.servers.github import Fault, GitHubServer
+from tests.sources.github.issues.issues import comment, documents, issue, source_of, stamp
 from tests.sources.github.issues.test_changes import now
-from tests.sources.github.issues.test_issues import comment, documents, issue, source_of, stamp
 
 PULL = {"pull_request": {"url": "x"}}
 

@@ -17,7 +17,7 @@ from lore.types import Cursor, Document
 from tests.contracts.source import last_cursor
 from tests.servers.github import GitHubServer
 from tests.servers.github_tarball import ArchiveServer, tarball
-from tests.sources.github.repo.test_repo import METHODS, source_of
+from tests.sources.github.repo.repositories import METHODS, source_of
 
 APP = f"import os\n\nclass App:\n{METHODS}\n\ndef main():\n    App()\n"
 FILES = {

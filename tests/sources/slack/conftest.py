@@ -8,7 +8,7 @@ import pytest
 from lore.types import Document
 
 from tests.servers.slack.web_api import SlackServer
-from tests.sources.slack.test_slack import CHANNELS, USERS, documents, messages_of_weeks, source_of, thread
+from tests.sources.slack.workspaces import CHANNELS, USERS, documents, messages_of_weeks, source_of, thread
 
 
 @pytest.fixture
