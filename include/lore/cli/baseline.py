@@ -1,4 +1,4 @@
-"""`lore export` and `lore import`: the documents of an index in a file, and an index from it."""
+"""`lore export` and `lore import`: the documents of an index in a file, and an index made from it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def register(app: typer.Typer) -> None:
 
 def export_index(
     file: File,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     no_vectors: Annotated[
-        bool, typer.Option("--no-vectors", help="Leave the vectors out: a smaller file, embedded again on import.")
+        bool, typer.Option("--no-vectors", help="Leave out the vectors: a smaller file, embedded again on import.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write the documents of the index into a file from which another installation can start."""
+    """Write the documents of the index into a file, from which another installation can start."""
     from lore.settings import load_settings
     from lore.wiring.ingest import make_baseline
     from lore.wiring.stores import require_index
@@ -42,8 +42,8 @@ def export_index(
         message(f"{source_id}: {documents:,} documents")
     for source_id, count in report.unsettled.items():
         message(
-            f"Note: {count:,} of {source_id} changed meanwhile. After an import the next sync reads this source from "
-            "its start and makes these anew."
+            f"Note: {count:,} documents of {source_id} changed meanwhile. After an import, the next sync reads this "
+            "source from its start and makes them again."
         )
     message(f"{file}: {report.documents:,} documents, {report.bytes / 1e6:,.1f} MB.")
     if json:
@@ -54,11 +54,11 @@ def import_index(
     file: File,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="Put the file's sources in the place of those in the index; others stay."),
+        typer.Option("--replace", help="Replace these sources in the index; others stay."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Fill the index from a file that `lore export` wrote; may be run again when it was cut off."""
+    """Fill the index from a file that `lore export` wrote; after an interruption, run it again."""
     from lore.settings import load_settings
     from lore.wiring.ingest import make_baseline
 
@@ -70,8 +70,8 @@ def import_index(
     )
     if not report.same_converter:
         message(
-            "Note: the documents in the file were made by another converter. They are in the index; the next sync of "
-            "each source reads it from its start and makes them anew."
+            "Note: another converter made the documents in the file. They are in the index; the next sync of each "
+            "source reads it from its start and makes them again."
         )
     if json:
         print_json(report.to_json())

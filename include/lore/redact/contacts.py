@@ -9,15 +9,15 @@ from collections.abc import Iterator
 __all__ = ["find_emails", "find_phones"]
 
 LOCAL = string.ascii_letters + string.digits + "._+-"
-"""What people have before the @, of all that RFC 5322 allows: the rest are signs of code around it."""
+"""Characters before the @ in real addresses; the others that RFC 5322 allows belong to code around it."""
 
 LONGEST_LOCAL = 64
 DOMAIN = re.compile(r"@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24})(?![\w-])")
 RESERVED = re.compile(r"(?:^|\.)(?:example(?:\.\w+)?|test|invalid|localhost)$", re.IGNORECASE)
-"""Domains for examples (RFC 2606): nobody's address."""
+"""Domains reserved for examples (RFC 2606)."""
 
 LOGIN = re.compile(r"://[^\s/@]*\Z")
-"""Before what is a password at a host, and no address."""
+"""Beginning of a password at a host, which isn't an address."""
 
 PHONE = re.compile(r"\+[1-9](?:[ .\-\u00a0/]{0,2}\(?\d\)?){7,14}(?![\w-])")
 WITHIN = re.compile(r"[\w+]")
@@ -25,7 +25,7 @@ SEPARATOR = re.compile(r"[ .\-()\u00a0/]")
 
 
 def find_emails(text: str) -> Iterator[tuple[int, int]]:
-    """The places of e-mail addresses, but for those in domains for examples and `git@HOST:`, which is a login."""
+    """Yield the places of e-mail addresses, except those in example domains and `git@HOST:`, which is a login."""
     place = text.find("@")
     while place >= 0:
         after = place + 1
@@ -33,7 +33,7 @@ def find_emails(text: str) -> Iterator[tuple[int, int]]:
             after = match.end()
             before = text[max(0, place - LONGEST_LOCAL) : place]
             local = before[len(before.rstrip(LOCAL)) :]
-            if before[: -len(local) or None].endswith("\\") and local[:1] in ("n", "r", "t"):  # of an escaped line end
+            if before[: -len(local) or None].endswith("\\") and local[:1] in ("n", "r", "t"):  # an escaped line end
                 local = local[1:]
             local = local.lstrip("._+-")
             start = place - len(local)
@@ -44,7 +44,7 @@ def find_emails(text: str) -> Iterator[tuple[int, int]]:
 
 
 def find_phones(text: str) -> Iterator[tuple[int, int]]:
-    """The places of numbers in international form: `+`, then 8 to 15 digits (E.164), in groups or at least ten."""
+    """Yield the places of international numbers: `+`, then 8 to 15 digits (E.164), in groups or at least ten."""
     place = text.find("+")
     while place >= 0:
         after = place + 1

@@ -1,4 +1,4 @@
-"""Telling a secret from what documentation writes in the place of one."""
+"""Placeholders that documentation writes instead of secrets, and how secrets differ from them."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ WORDS = re.compile(
     r"|deadbeef|secrethere|[_-]here$|^(?:my|some|the|a|your|test|fake)[_-]",
     re.IGNORECASE,
 )
-"""What made-up texts often hold, and random ones but by a chance of one in a million."""
+"""Words in made-up values; random ones contain them with a probability of one in a million."""
 
 PUBLISHED = ("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu", "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2n")
-"""Beginnings of the keys of Azure's emulators, which are the same for everybody."""
+"""Beginnings of the public keys of Azure's emulators."""
 
 LOGIN_WORDS = re.compile(
     r"pass|pwd|secret|user|login|name|admin|root|guest|test|token|key|credential|airflow|postgres|mysql|redis|rabbit"
     r"|default|anonymous|oauth|host|tiger|hunter2|foo|bar|baz|demo|local|value|string|null|none|true|false",
     re.IGNORECASE,
 )
-"""What passwords in examples of addresses hold."""
+"""Words in passwords of example addresses."""
 
 SYNTAX = re.compile(r"[<>{}\[\]()`…\s]|\$\w|\$\{|%\w?\(|%s|%%|^[$*&@]|^%\w+%$", re.I)
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
 BASE64 = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[A-Za-z0-9+/]+={0,2}")
 RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-"""Names are made of long words (12 letters of "TableManager" in 2), random texts of short pieces."""
+"""Runs of one kind of letters: long in names ("TableManager" has 2 in 12 letters), short in random texts."""
 
 RESERVED_HOST = re.compile(r"(?:^|\.)(?:example(?:\.(?:com|org|net))?|test|invalid|(?:my|your)[\w-]*(?:\.\w+)*)$", re.I)
-"""Hosts that RFC 2606 keeps for examples, and those that are called "myhost" or "your-server"."""
+"""Hosts that RFC 2606 reserves for examples, and names such as "myhost" or "your-server"."""
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is written for the reader to replace: `<token>`, `${TOKEN}`, `xxxx`, `your_token`, `…EXAMPLE`."""
+    """Return True if the reader should replace the value: `<token>`, `${TOKEN}`, `xxxx`, `your_token`, `…EXAMPLE`."""
     return len(set(value)) < 6 or value.startswith(PUBLISHED) or bool(SYNTAX.search(value) or WORDS.search(value))
 
 
 def looks_random(value: str) -> bool:
-    """Whether a value is what a machine made: long, mixed, of high entropy, and not words joined by hyphens or dots."""
+    """Return True if a machine made the value: long, mixed, of high entropy, not words joined by hyphens or dots."""
     if len(value) < SHORTEST_RANDOM or is_placeholder(value):
         return False
     if UUID.fullmatch(value):
@@ -54,7 +54,7 @@ def looks_random(value: str) -> bool:
     if hexadecimal:
         return len(value) >= 32 or (len(value) >= 20 and len(RUNS.findall(value)) >= 6)
     pieces = [max(re.split(r"[-_./~+=:]", value), key=len)]
-    if len(value) >= 32 and BASE64.fullmatch(value):  # signs of this alphabet part no words
+    if len(value) >= 32 and BASE64.fullmatch(value):  # this alphabet's punctuation doesn't separate words
         pieces.append(value)
     return any(len(piece) >= 12 and _is_mixed(piece) for piece in pieces)
 
@@ -67,14 +67,14 @@ def _is_mixed(piece: str) -> bool:
 
 
 def is_strong_password(value: str) -> bool:
-    """Whether a value that is called a password is one that people choose for use: of three kinds of characters."""
+    """Return True if a value named a password looks like a real one: it has three kinds of characters."""
     kinds = (r"[a-z]", r"[A-Z]", r"[0-9]", r"[^\w\s./:-]")
     mixed = sum(re.search(kind, value) is not None for kind in kinds)
     return len(value) >= 8 and mixed >= 3 and not is_placeholder(value) and not LOGIN_WORDS.search(value)
 
 
 def is_example_login(user: str, password: str, host: str = "") -> bool:
-    """Whether name and password in an address are those of an example: equal, a placeholder, or at example.com."""
+    """Return True if name and password in an address are an example: equal, a placeholder, or at example.com."""
     if password.casefold() in {user.casefold(), host.split(".")[0].casefold()} or len(password) < 4:
         return True
     if RESERVED_HOST.search(host) or SYNTAX.search(password) or WORDS.search(password):
@@ -85,5 +85,5 @@ def is_example_login(user: str, password: str, host: str = "") -> bool:
 
 
 def entropy(value: str) -> float:
-    """Shannon's entropy of the characters, in bits for each."""
+    """Return Shannon's entropy of the characters, in bits per character."""
     return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())

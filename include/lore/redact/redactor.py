@@ -1,10 +1,10 @@
-"""Taking secrets, and by setting people's addresses, out of documents before anything is written down.
+"""Redaction: secrets, and by setting contacts, removed from documents before anything is written.
 
-A sync redacts what a source gave before it stages it: title, text, metadata, address and id. Text that comes as bytes
-is decoded for it, and given on as UTF-8 if something was taken out. Bytes of PDF and office files are staged as they
-are, because their text is only known after conversion; what conversion gives, of every format, is redacted again before
-it is split, embedded and stored. What was taken out leaves a marker that names its kind, `[redacted: GitHub token]`.
-The same document always gives the same result, and one that is redacted already stays as it is.
+A sync redacts a document before it stages it: title, text, metadata, address and id. Text in bytes is decoded first,
+and passed on as UTF-8 if something was removed. Bytes of PDF and office files are staged unchanged, because only
+conversion reveals their text. Converted documents of every format are redacted again before they are split, embedded
+and stored. A marker such as `[redacted: GitHub token]` replaces what was removed. The result is always the same for the
+same document, and redacting it again changes nothing.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from lore.convert.decoding import decode
 from lore.convert.formats import BINARY_FORMATS
 from lore.errors import ConversionError
 from lore.redact.contacts import find_emails, find_phones
-from lore.redact.rules import Span, find_secrets
+from lore.redact.rules import SecretSpan, find_secrets
 from lore.types import Document, Failure
 
 __all__ = ["REDACTION_VERSION", "Policy", "Redactor"]
 
 REDACTION_VERSION = 1
-"""Another number makes all documents anew: raise it whenever what is taken out changes."""
+"""Raise it whenever redaction changes: all documents are then made again."""
 
 Policy = Literal["secrets", "secrets+contacts", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Takes out what the policy says: secrets; secrets, e-mail addresses and telephone numbers; or nothing."""
+    """Removes what the policy names: secrets; secrets, e-mail addresses and telephone numbers; or nothing."""
 
     policy: Policy = "secrets"
 
     @property
     def name(self) -> str:
-        """Names what is taken out, "" for nothing; documents that another one went over are made anew."""
+        """Name of the redaction, "" for none; documents redacted under another name are made again."""
         return "" if self.policy == "none" else f"{self.policy}-{REDACTION_VERSION}"
 
     def text(self, text: str) -> str:
-        """The text with a marker in the place of each thing taken out; the same object where there is none."""
+        """Return the text with a marker for everything removed; the same object if nothing was."""
         return _replaced(text, self._spans(text), "[redacted: {}]")
 
     def address(self, url: str) -> str:
-        """A URL or an id with plain "redacted" in those places, which keeps it one word."""
+        """Return a URL or id with plain "redacted" in those places, which keeps it one word."""
         return _replaced(url, self._spans(url), "redacted")
 
     def document(self, document: Document) -> Document:
-        """The document, redacted; the bytes of binary formats stay as they are until they are converted."""
+        """Return the document redacted; bytes of binary formats are left for after their conversion."""
         if self.policy == "none":
             return document
         return replace(
@@ -63,18 +63,18 @@ class Redactor:
         )
 
     def failure(self, failure: Failure) -> Failure:
-        """The failure, with what it says redacted."""
+        """Return the failure with id and reason redacted."""
         return Failure(self.address(failure.document_id), self.text(failure.reason))
 
-    def _spans(self, text: str) -> list[Span]:
+    def _spans(self, text: str) -> list[SecretSpan]:
         if self.policy == "none" or not text:
             return []
         spans = find_secrets(text)
         if self.policy == "secrets":
             return spans
-        spans += (Span(*place, "e-mail address") for place in find_emails(text))
-        spans += (Span(*place, "phone number") for place in find_phones(text))
-        return _apart(spans)
+        spans += (SecretSpan(*place, "e-mail address") for place in find_emails(text))
+        spans += (SecretSpan(*place, "phone number") for place in find_phones(text))
+        return _disjoint(spans)
 
     def _data(self, document: Document) -> bytes | None:
         data = document.data
@@ -82,13 +82,13 @@ class Redactor:
             return data
         try:
             text = decode(data)
-        except ConversionError:  # it will not be indexed, but it is staged: what is ASCII in it can be read
+        except ConversionError:  # it won't be indexed, but it is staged: its ASCII parts are readable
             return self.text(data.decode("latin-1")).encode("latin-1")
         redacted = self.text(text)
         return data if redacted == text else codecs.BOM_UTF8 + redacted.encode("utf-8", "surrogatepass")
 
     def _value(self, value: Any, name: str = "") -> Any:
-        """JSON values with their texts redacted; a name such as "token" tells of its value what it would in a text."""
+        """Return JSON values with their texts redacted; a name such as "token" counts as it would in a text."""
         if isinstance(value, str):
             redacted = self.text(value)
             if redacted == value and name:
@@ -102,7 +102,7 @@ class Redactor:
         return value
 
 
-def _replaced(text: str, spans: Sequence[Span], marker: str) -> str:
+def _replaced(text: str, spans: Sequence[SecretSpan], marker: str) -> str:
     parts: list[str] = []
     done = 0
     for span in spans:
@@ -111,9 +111,9 @@ def _replaced(text: str, spans: Sequence[Span], marker: str) -> str:
     return "".join((*parts, text[done:])) if spans else text
 
 
-def _apart(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order, without those that lie in part in one before them."""
-    kept: list[Span] = []
+def _disjoint(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
+    """Return the spans in order, without those that overlap one before them."""
+    kept: list[SecretSpan] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if not kept or span.start >= kept[-1].end:
             kept.append(span)

@@ -1,8 +1,8 @@
-"""The rules that find secrets: where a literal stands, a pattern is matched, and a check says whether it is one.
+"""Rules that find secrets: a literal, a pattern matched at it, and a check of the match.
 
-Texts are large and secrets rare. So each rule names literals, which `str.find` looks for at the speed of memory, most
-of them only among the long words of the text; a pattern is tried only where one stands. Patterns are bounded and begin
-only where a word does, so that time is linear in the text, whatever it holds.
+Texts are large and secrets rare. So each rule names literals, which `str.find` finds at the speed of memory, most of
+them only among the long words of the text. A pattern is tried only at a literal. Patterns are bounded and start only at
+the beginning of a word, so that the time is linear in any text.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from functools import cache
 from lore.redact.placeholders import is_example_login, is_placeholder, is_strong_password, looks_random
 from lore.redact.token_formats import TOKEN_FORMATS
 
-__all__ = ["Rule", "Span", "find_secrets"]
+__all__ = ["SecretRule", "SecretSpan", "find_secrets"]
 
 LONGEST_KEY = 40_000
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 START = r"(?:(?<![\w-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9a-fA-F]{4}))"
-"""Where a token may begin: at a word's start, or after an escaped line end or an encoded character."""
+"""Start of a token: the start of a word, or behind an escaped line end or an encoded character."""
 
 END = r"(?![A-Za-z0-9])"
 
 PASSWORDS = ("password", "passwd", "passphrase", "pwd")
 NAMES = (*PASSWORDS, "secret", "token", "credential", "key")
-"""What names of secrets contain, in lower case; a key only after one of `KEY_OF`."""
+"""Parts of the names of secrets, in lower case; "key" counts only behind one of `KEY_OF`."""
 
 OF_KEYS = (
     "(?:api|access|private|auth|account|signing|encryption|fernet|master|secret|service|shared|storage|app|client)"
@@ -38,13 +38,13 @@ OF_KEYS = (
 KEY_OF = re.compile(OF_KEYS + r"[_-]?\Z")
 NAME = f"passw|passphrase|pwd[=:]|secret|token|credential|[_-]key|{OF_KEYS}key[=:]"
 NAMED = re.compile(NAME, re.IGNORECASE)
-"""In a value it means that the value is a name, or holds another assignment, which is looked at by itself."""
+"""A value with such a part is a name, or contains another assignment, which is checked by itself."""
 
 NO_SECRET_BEFORE = re.compile(
     r"(?:page|next|continuation|csrf|xsrf|cursor|sync|resume|pagination|public|device|pad|eos|bos|mask)[\w-]{0,10}\Z"
 )
 NO_SECRET_AFTER = re.compile(r"_?(?:id|ur[il]|name|file|path|type|izer|count|hash|endpoint|version|arn|ref)s?(?![a-z])")
-"""What stands before and after such a name where it names no secret: `next_page_token`, `secret_name`."""
+"""Text around a name that isn't the name of a secret: `next_page_token`, `secret_name`."""
 
 AT_LOGIN = re.compile(r"://(?P<user>[^\s/?#:@\"'<>]{0,100}):(?P<secret>[^\s/?#@\"'<>]{1,300})@(?P<host>[\w.-]{0,200})")
 CURL = re.compile(r" -(?:u|-user)[ =]{0,3}[\"']?(?P<user>[\w.@+-]{1,100}):(?P<secret>[^\s\"'\\]{4,200})")
@@ -65,7 +65,7 @@ BARE = r"[^\s\"'`\\<>&,;|)\]}]"
 ASSIGNED = re.compile(
     r"(?P<suffix>\w{0,12})[\"'`]?(?P<sign>[ \t]{0,4}(?::=|=>|==?|:|%3D)[ \t]{0,4}|[ \t]{1,4})(?:(?:Bearer|Token)[ \t])?"
     r"(?:\"(?P<double>[^\"\\\n]{4,600})\"|'(?P<single>[^'\\\n]{4,600})'|`(?P<back>[^`\\\n]{4,600})`"
-    rf"|(?!{BARE}{{0,30}}?(?:{NAME}))(?P<bare>{BARE}{{4,600}}))",  # a name is seen before so much is read
+    rf"|(?!{BARE}{{0,30}}?(?:{NAME}))(?P<bare>{BARE}{{4,600}}))",  # a name is found earlier
     re.IGNORECASE,
 )
 TOKEN = re.compile(r"[\w+/=.~%:-]+")
@@ -73,7 +73,7 @@ CONNECTION = re.compile(r"(?:server|data source|host|uid|user id|database|user)\
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SecretSpan:
     """A secret's place in a text, and its kind."""
 
     start: int
@@ -82,10 +82,12 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A kind of secret. Where one of `literals` stands (in any case, if `folded`), `back` characters before it the
-    pattern is matched, and its group "secret" is one where `accepts` says so. Unless it is `spaced`, literal and secret
-    are one run of at least 20 characters without white space.
+class SecretRule:
+    """A rule for one kind of secret.
+
+    The pattern is matched `back` characters before each of the `literals` (in any case, if `folded`). Its group
+    "secret" is a secret if `accepts` returns True. Unless the rule is `spaced`, literal and secret are one run of at
+    least 20 characters without white space.
     """
 
     kind: str
@@ -97,9 +99,9 @@ class Rule:
     back: int = 0
 
 
-def find_secrets(text: str) -> list[Span]:
-    """The secrets in a text, in order, none overlapping; where two rules find one, the more specific names it."""
-    lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case has another length
+def find_secrets(text: str) -> list[SecretSpan]:
+    """Return the secrets in a text, in order, without overlaps; the more specific of two rules names a secret."""
+    lowered = text.replace("\u0130", "i").lower()  # the only letter whose lower case has another length
     found: list[tuple[int, int, int, str]] = []
     for order, spans in enumerate((_private_keys(text), _by_rules(text, lowered), _assigned(text, lowered))):
         found.extend((span.start, span.end, order, span.kind) for span in spans)
@@ -111,10 +113,10 @@ def find_secrets(text: str) -> list[Span]:
             merged[-1] = (before[0], max(before[1], end), *best)
         else:
             merged.append((start, end, order, kind))
-    return [Span(start, end, kind) for start, end, _, kind in merged]
+    return [SecretSpan(start, end, kind) for start, end, _, kind in merged]
 
 
-def _by_rules(text: str, lowered: str) -> Iterator[Span]:
+def _by_rules(text: str, lowered: str) -> Iterator[SecretSpan]:
     runs = "\n".join(_long_runs(text))
     folded_runs = runs.lower()
     for rule in _rules():
@@ -128,25 +130,25 @@ def _by_rules(text: str, lowered: str) -> Iterator[Span]:
                 if match:
                     after = max(after, match.end())
                     if rule.accepts(match):
-                        yield Span(*match.span("secret"), rule.kind)
+                        yield SecretSpan(*match.span("secret"), rule.kind)
                 place = where.find(literal, after)
-    if "discord" in lowered:  # these have no beginning of their own, so their maker must be named somewhere
+    if "discord" in lowered:  # these have no prefix, so the text must name their maker
         for match in DISCORD.finditer(text):
             if _decoded(match[2]).isdigit():
-                yield Span(*match.span("secret"), "Discord bot token")
+                yield SecretSpan(*match.span("secret"), "Discord bot token")
 
 
 def _long_runs(text: str) -> Iterator[str]:
-    """The long words, from block to block, which overlap so that one cut short in the first is whole in the second."""
+    """Yield the long words of overlapping blocks, so that a word cut at the end of one is whole in the next."""
     for start in range(0, len(text), BLOCK):
         yield from (word for word in text[start : start + BLOCK + OVERLAP].split() if len(word) >= LONG_RUN)
 
 
 @cache
-def _rules() -> tuple[Rule, ...]:
+def _rules() -> tuple[SecretRule, ...]:
     rules = [
-        Rule("password", ("://",), AT_LOGIN, _is_login, spaced=True),
-        Rule(
+        SecretRule("password", ("://",), AT_LOGIN, _is_login, spaced=True),
+        SecretRule(
             "access token",
             ("bearer ", "token "),
             BEARER,
@@ -154,17 +156,19 @@ def _rules() -> tuple[Rule, ...]:
             folded=True,
             spaced=True,
         ),
-        Rule("password", ("basic ",), BASIC, _is_basic, folded=True, spaced=True),
-        Rule("signature", ("sig=", "signature="), SIGNED, lambda match: looks_random(match["secret"]), folded=True),
-        Rule("JSON Web Token", ("eyJ",), JWT, _is_jwt),
-        Rule("password", (" -u", " --user"), CURL, _is_curl, spaced=True),
-        Rule("private key", ("Private-Lines: ",), PUTTY, _is_real, spaced=True),
-        Rule("Telegram bot token", (":AA",), TELEGRAM, _is_real),
-        Rule("Terraform token", (".atlasv1.",), _pattern("", TERRAFORM), _is_real, back=14),
-        Rule("Azure client secret", ("Q~",), _pattern("", AZURE), _is_real, back=4),
+        SecretRule("password", ("basic ",), BASIC, _is_basic, folded=True, spaced=True),
+        SecretRule(
+            "signature", ("sig=", "signature="), SIGNED, lambda match: looks_random(match["secret"]), folded=True
+        ),
+        SecretRule("JSON Web Token", ("eyJ",), JWT, _is_jwt),
+        SecretRule("password", (" -u", " --user"), CURL, _is_curl, spaced=True),
+        SecretRule("private key", ("Private-Lines: ",), PUTTY, _is_real, spaced=True),
+        SecretRule("Telegram bot token", (":AA",), TELEGRAM, _is_real),
+        SecretRule("Terraform token", (".atlasv1.",), _pattern("", TERRAFORM), _is_real, back=14),
+        SecretRule("Azure client secret", ("Q~",), _pattern("", AZURE), _is_real, back=4),
     ]
     for kind, beginning, rest in TOKEN_FORMATS:
-        rules.append(Rule(kind, (beginning,), _pattern(beginning, rest), _is_real))
+        rules.append(SecretRule(kind, (beginning,), _pattern(beginning, rest), _is_real))
     return tuple(rules)
 
 
@@ -175,13 +179,13 @@ def _pattern(beginning: str, rest: str) -> re.Pattern[str]:
 
 
 def _is_real(match: re.Match[str]) -> bool:
-    """Whether a token is more than its format filled with x: by its check digits, else by its look."""
+    """Return True if a token is real: by its check digits, else by its look."""
     secret = match["secret"]
     return not is_placeholder(secret) or _has_check_digits(secret)
 
 
 def _has_check_digits(token: str) -> bool:
-    """Whether the last six characters are the CRC-32 of those before in base 62, as in tokens of GitHub and npm.
+    """Return True if the last six characters are the CRC-32 of the others in base 62, as in tokens of GitHub and npm.
 
     https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/
     """
@@ -198,9 +202,9 @@ def _is_login(match: re.Match[str]) -> bool:
 
 
 def _is_curl(match: re.Match[str]) -> bool:
-    """`-u NAME:PASSWORD` of a program that speaks HTTP: others have users and groups there."""
+    """Return True for `-u NAME:PASSWORD` of an HTTP client: other programs take users and groups there."""
     before = match.string[max(0, match.start() - 400) : match.start()].rpartition("\n")[2]
-    if not any(program in before for program in ("curl", "http", "wget")):  # soon said, and what is most often so
+    if not any(program in before for program in ("curl", "http", "wget")):  # fast, and mostly true
         return False
     return bool(re.search(r"\b(?:curl|https?|wget)\b", before)) and not match["secret"].isdigit() and _is_login(match)
 
@@ -211,7 +215,7 @@ def _is_basic(match: re.Match[str]) -> bool:
 
 
 def _is_jwt(match: re.Match[str]) -> bool:
-    """Whether the header is JSON with an algorithm; the one that every page on JWTs shows is none."""
+    """Return True if the header is JSON with an algorithm, unless it is the example of every page on JWTs."""
     try:
         header = json.loads(_decoded(match[2]))
     except ValueError:
@@ -220,14 +224,14 @@ def _is_jwt(match: re.Match[str]) -> bool:
 
 
 def _decoded(part: str) -> str:
-    """The text in base64 of either alphabet, "" where there is none."""
+    """Return the text in base64 of either alphabet, "" for anything else."""
     try:
         return base64.b64decode(part.rstrip("=") + "=" * (-len(part.rstrip("=")) % 4), altchars=b"-_").decode()
     except (binascii.Error, ValueError):
         return ""
 
 
-def _private_keys(text: str) -> Iterator[Span]:
+def _private_keys(text: str) -> Iterator[SecretSpan]:
     begin = text.find("-----BEGIN ")
     while begin >= 0:
         head = PEM.match(text, begin)
@@ -240,14 +244,14 @@ def _private_keys(text: str) -> Iterator[Span]:
             cut = PEM_BODY.match(text, head.end())
             if len(PEM_LETTERS.findall(body)) >= 60 and "..." not in body:
                 after = closing + 5
-                yield Span(begin, after, "private key")
-            elif cut:  # its end is missing
-                yield Span(begin, cut.end(), "private key")
+                yield SecretSpan(begin, after, "private key")
+            elif cut:  # the end is missing
+                yield SecretSpan(begin, cut.end(), "private key")
         begin = text.find("-----BEGIN ", after)
 
 
-def _assigned(text: str, lowered: str) -> Iterator[Span]:
-    """Values that their name calls a secret, and that look like one."""
+def _assigned(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield values that are named a secret and look like one."""
     for name in NAMES:
         place = lowered.find(name)
         while place >= 0:
@@ -256,7 +260,7 @@ def _assigned(text: str, lowered: str) -> Iterator[Span]:
             if name != "key" or KEY_OF.search(before[-12:]):
                 match = ASSIGNED.match(text, end)
                 if match and (span := _value(match, before, name)):
-                    yield Span(
+                    yield SecretSpan(
                         *span, "password" if name in PASSWORDS else "access token" if name == "token" else "secret"
                     )
                     end = span[1]
@@ -264,7 +268,7 @@ def _assigned(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _value(match: re.Match[str], before: str, name: str) -> tuple[int, int] | None:
-    """The place of the value, where the name before it and its look say that it is a secret."""
+    """Return the place of the value if its name and its look show that it is a secret."""
     group = next(name for name in ("double", "single", "back", "bare") if match[name] is not None)
     value = match[group]
     option = re.search(r"--[\w-]*\Z", before) is not None

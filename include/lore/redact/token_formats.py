@@ -1,7 +1,7 @@
-"""The formats of tokens that tell what they are: a fixed beginning, and what follows it, as their makers document them.
+"""Formats of tokens with a prefix, as their makers document them.
 
-A beginning that nobody writes by accident is the strongest sign there is. What follows is bounded in length, so that no
-text takes more than linear time.
+A prefix that nobody writes by accident is the strongest sign of a secret. The rest is bounded in length, so that any
+text takes linear time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 __all__ = ["TOKEN_FORMATS"]
 
 TOKEN_FORMATS: tuple[tuple[str, str, str], ...] = (
-    # kind, beginning, what follows
+    # kind, prefix, pattern of the rest
     ("GitHub token", "ghp_", r"[A-Za-z0-9]{36,255}"),
     ("GitHub token", "gho_", r"[A-Za-z0-9]{36,255}"),
     ("GitHub token", "ghu_", r"[A-Za-z0-9]{36,255}"),

@@ -1,4 +1,4 @@
-"""Which embedder, reranker and language model the settings choose."""
+"""The embedder, reranker and language models that the settings choose."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_COHERE_MODEL = "rerank-v4.0-pro"
 
 @cache
 def _limiter(size: int) -> Limiter:
-    """One for the process: what is limited is how many calls it makes at once, whatever they are for."""
+    """Return the limiter of the whole process: it bounds concurrent calls of any kind."""
     from lore.models.limiter import Limiter
 
     return Limiter(size)
@@ -44,7 +44,7 @@ def _prices(own: Path | None) -> Prices:
 
 
 def make_prices(settings: Settings) -> Prices:
-    """The price list, behind the entries of `settings.models.prices`."""
+    """Return the price list; the entries of the settings' own file take precedence."""
     return _prices(settings.models.prices)
 
 
@@ -106,7 +106,7 @@ def _cohere(settings: Settings, model: str) -> CohereReranker:
         model,
         api_key=secret(settings.providers.cohere_api_key),
         base_url=settings.providers.cohere_base_url,
-        # The local one must have some of the stage's time, too.
+        # The local reranker needs some of the stage's time, too.
         timeout=min(
             settings.query.reranker_timeout_seconds,
             settings.calls.timeout_seconds,
@@ -120,7 +120,7 @@ def _cohere(settings: Settings, model: str) -> CohereReranker:
 
 
 def make_chat_model(settings: Settings) -> ChatModel | None:
-    """The chat model that `settings.models.chat_model` names, or None where none is set."""
+    """Return the chat model that the settings name, None if they name none."""
     if not settings.models.chat_model:
         return None
     from lore.models.breaker import CircuitBreaker
@@ -142,14 +142,14 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
 
 
 def make_judge_model(settings: Settings) -> ChatModel | None:
-    """The chat model that judges answers: the settings' judge model, else their chat model; None for none."""
+    """Return the chat model that judges answers: the judge model, else the chat model; None if neither is set."""
     return make_other_chat_model(settings, settings.models.judge_model or settings.models.chat_model)
 
 
 def make_other_chat_model(settings: Settings, name: str) -> ChatModel | None:
-    """A chat model beside the one that answers; None for "" and "none".
+    """Return a chat model besides the one that answers; None for "" and "none".
 
-    A key and an address that are set for the chat model go to its provider alone.
+    The key and address of the chat model are sent to its own provider alone.
     """
     if name in ("", "none"):
         return None
@@ -160,7 +160,7 @@ def make_other_chat_model(settings: Settings, name: str) -> ChatModel | None:
 
 
 def _chat_access(settings: Settings) -> tuple[str | None, str | None]:
-    """Key and address of the chat model. OpenAI's own key goes to OpenAI's own address only, as that is set."""
+    """Return key and address of the chat model. OpenAI's key is sent to OpenAI's configured address only."""
     api_key, base_url = secret(settings.providers.chat_api_key), settings.providers.chat_base_url
     if settings.models.chat_model.startswith("openai:") and not base_url:
         return api_key or secret(settings.providers.openai_api_key), settings.providers.openai_base_url

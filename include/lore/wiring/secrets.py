@@ -1,4 +1,4 @@
-"""A key's text, for the client that sends it and nobody else."""
+"""The text of a secret setting, for the client that sends it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["secret"]
 
 
 def secret(value: object) -> str | None:
-    """The text of a secret setting, None where it is not set."""
+    """Return the text of a secret setting, None if it isn't set."""
     from pydantic import SecretStr
 
     return value.get_secret_value() if isinstance(value, SecretStr) else None

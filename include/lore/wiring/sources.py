@@ -1,4 +1,4 @@
-"""Which source a declaration describes."""
+"""The source of each kind of declaration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["make_github_access", "make_slack_connection", "make_source"]
 
 
 def make_source(declaration: Declaration, settings: Settings) -> Source:
-    """The source that a declaration describes; nothing is read yet."""
+    """Return the source of a declaration; nothing is read yet."""
     match declaration:
         case FilesDeclaration():
             from lore.sources.files import FilesSource
@@ -95,7 +95,7 @@ def _make_api_source(
 
 
 def make_slack_connection(declaration: SlackDeclaration, settings: Settings) -> SlackConnection:
-    """How to reach a workspace; with an empty token where none is set."""
+    """Return the access to a workspace; the token is empty if none is set."""
     from lore.sources.slack.api import DEFAULT_BASE_URL, SlackConnection
 
     token = secret(settings.slack.token) or ""
@@ -106,7 +106,7 @@ def make_slack_connection(declaration: SlackDeclaration, settings: Settings) -> 
 def make_github_access(
     declaration: GitHubIssuesDeclaration | GitHubRepoDeclaration, settings: Settings
 ) -> GitHubAccess:
-    """How to reach the repository: as a GitHub App where one is set, else with the token, else anonymously."""
+    """Return the access to a repository: as a GitHub App if one is set, else with the token, else anonymous."""
     from lore.sources.github.api.app import github_access
 
     return github_access(

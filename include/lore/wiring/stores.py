@@ -1,4 +1,4 @@
-"""Where the index is, which of its versions the settings fit, and what brings a version up to date."""
+"""The index, the version that fits the settings, and the builders of versions."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ OIDC_LOGINS = (
 
 
 def make_splitter(settings: Settings, embedder: Embedder) -> Splitter:
-    """The splitter, with a budget from the settings or else from what the embedder reads."""
+    """Return the splitter, with a budget from the settings or else from the embedder."""
     from lore.ingest.split.splitter import MarkdownSplitter
 
     return MarkdownSplitter(settings.ingest.chunk_characters or MarkdownSplitter.budget_for(embedder))
 
 
 def make_recipe(settings: Settings, embedder: Embedder, splitter: Splitter | None) -> Recipe:
-    """How a version is made by these settings; without a splitter it is only read."""
+    """Return the recipe of a version with these settings; without a splitter, the version is only read."""
     choices: dict[str, str | int | float] = {"embedder": settings.models.embedder}
     if settings.models.embedding_dimensions:
         choices["embedding_dimensions"] = settings.models.embedding_dimensions
@@ -72,9 +72,9 @@ def make_recipe(settings: Settings, embedder: Embedder, splitter: Splitter | Non
 
 
 def open_store(settings: Settings, embedder: Embedder, splitter: Splitter | None = None) -> Store:
-    """The index, made on first use: the version that fits these settings. Without a splitter it can only be read.
+    """Open the version of the index that fits these settings; the index is made on first write.
 
-    Raises IndexMismatchError when there is an index and no version of it fits.
+    Without a splitter, it can only be read. Raises IndexMismatchError if no version of an existing index fits.
     """
     recipe = make_recipe(settings, embedder, splitter)
     if settings.index.store == "weaviate":
@@ -121,7 +121,7 @@ def summarize_index(settings: Settings, source_ids: Collection[str]) -> IndexSum
 
 
 def open_versions(settings: Settings) -> Versions:
-    """The versions of the index, whatever the settings fit."""
+    """Return the versions of the index, independent of the settings."""
     if settings.index.store == "weaviate":
         return weaviate_versions(settings)
     from lore.stores.lancedb.versions import LanceVersions
@@ -130,7 +130,7 @@ def open_versions(settings: Settings) -> Versions:
 
 
 def settings_of(settings: Settings, recipe: Recipe) -> Settings:
-    """The settings with what the recipe was made by."""
+    """Return the settings with the choices of a recipe."""
     cleared: dict[str, object] = {"embedding_dimensions": None, "chunk_characters": None}
     chosen = {name: value for name, value in recipe.choices.items() if name in SETTINGS}
     return settings.with_values(**(cleared | chosen))
@@ -139,18 +139,18 @@ def settings_of(settings: Settings, recipe: Recipe) -> Settings:
 def make_builder(
     settings: Settings, versions: Versions, version: IndexVersion, embedders: list[Embedder]
 ) -> VersionBuilder:
-    """What brings a version up to date, with the splitter and embedder that its recipe names.
+    """Return the builder of a version, with the splitter and embedder that its recipe names.
 
-    Of `embedders`, which were made already, the one that fits is used; one that is made here is added to them. Raises
-    ConfigurationError when the splitter or embedder cannot be had any more: the code or the settings moved on.
+    It uses one of `embedders` if it fits; a new one is added to them. Raises ConfigurationError if the code or the
+    settings no longer provide the splitter or embedder.
     """
     from lore.ingest.versions import VersionBuilder
 
     recipe = version.recipe
     if version.schema != versions.schema:
         raise ConfigurationError(
-            f"Version {version.number} is laid out as number {version.schema}; this Lore writes {versions.schema}.",
-            remedy="Run `lore index build` to make a version that can be kept up to date, and promote it.",
+            f"Version {version.number} of the index has layout {version.schema}; this Lore writes {versions.schema}.",
+            remedy="Run `lore index build` to make a version that can be updated, and promote it.",
         )
     own = settings_of(settings, recipe)
     loaded = (one for one in embedders if (one.name, one.dimensions) == (recipe.embedder, recipe.dimensions))
@@ -160,9 +160,9 @@ def make_builder(
     splitter = make_splitter(own, embedder)
     if (embedder.name, embedder.dimensions, splitter.name) != (recipe.embedder, recipe.dimensions, recipe.splitter):
         raise ConfigurationError(
-            f"Version {version.number} was made by {recipe.splitter!r} and {recipe.embedder!r}; this Lore makes "
-            f"{splitter.name!r} and {embedder.name!r} of the same settings.",
-            remedy="Run `lore index build` to make a version that can be kept up to date, and promote it.",
+            f"Version {version.number} was made by {recipe.splitter!r} and {recipe.embedder!r}; this Lore uses "
+            f"{splitter.name!r} and {embedder.name!r} with the same settings.",
+            remedy="Run `lore index build` to make a version that can be updated, and promote it.",
         )
     relatives = [
         versions.open(other.number)
@@ -183,9 +183,9 @@ def make_builder(
 def make_builders(
     settings: Settings, versions: Versions, embedders: list[Embedder]
 ) -> list[VersionBuilder | LoreError]:
-    """For each version of the index what brings it up to date, or why nothing can.
+    """Return the builder of each version of the index, or the error that prevents it.
 
-    None where there is only one version, which is the one that a sync writes.
+    Return none if there is only one version: a sync writes that one itself.
     """
     there = versions.all()
     builders: list[VersionBuilder | LoreError] = []
@@ -198,11 +198,11 @@ def make_builders(
 
 
 def weaviate_server(settings: Settings) -> WeaviateServer:
-    """The Weaviate server that the settings name. Raises ConfigurationError where they name none."""
+    """Return the Weaviate server that the settings name. Raises ConfigurationError if they name none."""
     from lore.stores.weaviate.server.connection import WeaviateServer
 
     if not settings.weaviate.url:
-        raise ConfigurationError("LORE_STORE is weaviate, but no server is named.", remedy="Set LORE_WEAVIATE_URL.")
+        raise ConfigurationError("LORE_STORE is weaviate, but no server is set.", remedy="Set LORE_WEAVIATE_URL.")
     return WeaviateServer(
         settings.weaviate.url,
         grpc_host=settings.weaviate.grpc_host or "",
@@ -215,7 +215,7 @@ def weaviate_server(settings: Settings) -> WeaviateServer:
 
 
 def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
-    """The index on a Weaviate server, at the version that fits; raises what `WeaviateStore` does."""
+    """Open the index on a Weaviate server, at the version that fits; raises the errors of `WeaviateStore`."""
     from lore.stores.weaviate.store import WeaviateStore
 
     return WeaviateStore(
@@ -228,7 +228,7 @@ def open_weaviate(settings: Settings, recipe: Recipe) -> WeaviateStore:
 
 
 def weaviate_versions(settings: Settings) -> WeaviateVersions:
-    """The versions of the index on a Weaviate server."""
+    """Return the versions of the index on a Weaviate server."""
     from lore.stores.weaviate.versions import WeaviateVersions
 
     return WeaviateVersions(
@@ -262,13 +262,13 @@ def _oidc(text: str | None) -> Mapping[str, str | int]:
 
 
 def _headers(text: str | None) -> Mapping[str, str]:
-    """The headers in a JSON object; they may be secrets, so that the error does not repeat them."""
+    """Parse the headers in a JSON object; they may be secrets, so the error doesn't repeat them."""
     try:
         headers = json.loads(text or "{}")
     except ValueError:
         headers = None
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise ConfigurationError(
-            "LORE_WEAVIATE_HEADERS is not a JSON object of texts.", remedy='Write it as {"Name": "value"}.'
+            "LORE_WEAVIATE_HEADERS should be a JSON object of texts.", remedy='Write it as {"Name": "value"}.'
         )
     return headers

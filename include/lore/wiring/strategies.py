@@ -1,4 +1,4 @@
-"""By what strategy passages are made, and who writes the summaries that some strategies need."""
+"""The strategies of making passages, and the summarizers that some of them need."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["EXTRACTIVE", "make_splitters", "make_strategy", "make_summarizer"]
 
 EXTRACTIVE = "extractive"
-"""The summarizer that needs no language model."""
+"""Name of the summarizer without a language model."""
 
 
 def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | None = None) -> Summarizer:
-    """Who writes summaries: `name`, else the settings' summary model, else their chat model; nothing is called yet.
+    """Return the summarizer `name`, else the settings' summary model, else their chat model; nothing is called yet.
 
-    Raises ConfigurationError where none of them is set.
+    Raises ConfigurationError if none of them is set.
     """
     name = name or settings.models.summary_model or settings.models.chat_model
     if name == EXTRACTIVE:
@@ -34,8 +34,8 @@ def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | N
     chat_model = make_other_chat_model(settings, name)
     if chat_model is None:
         raise ConfigurationError(
-            "No language model is set that could write summaries.",
-            remedy="Set LORE_SUMMARY_MODEL or LORE_CHAT_MODEL; or LORE_SUMMARY_MODEL=extractive, which needs no model.",
+            "No language model is set to write summaries.",
+            remedy="Set LORE_SUMMARY_MODEL or LORE_CHAT_MODEL, or LORE_SUMMARY_MODEL=extractive, which needs no model.",
         )
     from lore.ingest.strategies.summarize import ModelSummarizer
     from lore.ingest.strategies.summary_cache import SummaryCache
@@ -44,10 +44,9 @@ def make_summarizer(settings: Settings, name: str = "", *, on_usage: OnUsage | N
 
 
 def make_strategy(settings: Settings, strategy: Strategy, *, on_usage: OnUsage | None = None) -> SummarySplitter | None:
-    """What makes the passages of a source that declares this strategy; None for the version's own splitter.
+    """Return the splitter of a strategy; None for "basic", the version's own splitter.
 
-    `on_usage` is told of each call that a summary takes. Raises ConfigurationError where it needs a model and none is
-    set.
+    `on_usage` receives the usage of each call for a summary. Raises ConfigurationError if a required model isn't set.
     """
     if strategy == "basic":
         return None
@@ -57,9 +56,9 @@ def make_strategy(settings: Settings, strategy: Strategy, *, on_usage: OnUsage |
 
 
 def make_splitters(settings: Settings, splitter: Splitter) -> Splitters:
-    """What makes the passages of a document by the strategy that its mark names; "" gives `splitter`.
+    """Return a function from the strategy in a fingerprint to its splitter; "" gives `splitter`.
 
-    Calling it raises ConfigurationError for a strategy that this Lore, or these settings, cannot give.
+    It raises ConfigurationError for a strategy that this version of Lore, or these settings, don't provide.
     """
     from lore.ingest.strategies.strategy import SummarySplitter, parse_strategy
 

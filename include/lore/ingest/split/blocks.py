@@ -1,4 +1,4 @@
-"""The blocks of a Markdown text, which a splitter cuts between: headings, fenced code, tables, paragraphs."""
+"""Blocks of a Markdown text, between which a splitter cuts: headings, fenced code, tables, paragraphs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lore.convert.markdown.headings import plain_text
 __all__ = ["LONGEST_NAME", "PARAGRAPH", "Block", "blocks_of", "lines_of"]
 
 LONGEST_NAME = 500
-"""Title and headings stand in every passage below them, so one of a megabyte would make gigabytes."""
+"""Every passage repeats its title and headings, so a title of a megabyte would make gigabytes."""
 LONGEST_HEADER = 400
 """Characters of a table's header that each of its pieces repeats."""
 PARAGRAPH = 7
-"""The break before a block that is no heading; headings break with their level, 1 to 6, and 1 is the strongest."""
+"""Level of a block that isn't a heading; headings have 1 to 6, and the lowest number is the strongest break."""
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
@@ -26,9 +26,7 @@ _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of a text. `path` is the headings over it, its own included; `by_lines` says to cut it between lines
-    only.
-    """
+    """A block of a text. `path` are the headings above it, and its own; `by_lines` allows cuts between lines only."""
 
     start: int
     end: int
@@ -42,12 +40,12 @@ class Block:
 
     @property
     def is_heading(self) -> bool:
-        """Whether it is a heading that has a name."""
+        """True for a heading with a name."""
         return self.level < PARAGRAPH and bool(self.path)
 
 
 def lines_of(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each line, its line feed included."""
+    """Yield start and end of each line, with its line feed."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
@@ -56,7 +54,7 @@ def lines_of(text: str) -> Iterator[tuple[int, int]]:
 
 
 def blocks_of(text: str) -> Iterator[Block]:
-    """Scan into blocks that touch: each ends where the next begins, blank lines belong to the block before."""
+    """Yield adjoining blocks; blank lines belong to the block before them."""
     lines = list(lines_of(text))
     fences = _fences(text, lines)
     path: list[tuple[int, str]] = []
@@ -76,7 +74,7 @@ def blocks_of(text: str) -> Iterator[Block]:
 def _block_at(
     text: str, lines: list[tuple[int, int]], fences: dict[int, int], index: int
 ) -> tuple[int, int, str, bool]:
-    """The block that starts at a line: its last line, its level, its title, and whether it is cut by lines only."""
+    """Return the block that starts at a line: last line, level, title, and True if it is cut between lines only."""
     line = text[slice(*lines[index])].rstrip("\r\n")
     if heading := _ATX.match(line):
         return index, len(heading[1]), plain_text(heading[2] or "")[:LONGEST_NAME], False
@@ -105,7 +103,7 @@ def _table_header(text: str, lines: list[tuple[int, int]]) -> tuple[str, int]:
 
 
 def _fences(text: str, lines: list[tuple[int, int]]) -> dict[int, int]:
-    """The fenced code blocks: the line that opens each and the line that closes it. One pass, whatever the input."""
+    """Return the fenced code blocks, opening line → closing line, in one pass over any input."""
     fences: dict[int, int] = {}
     unclosed: set[tuple[str, int]] = set()
     index = 0

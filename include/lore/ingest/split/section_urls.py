@@ -1,4 +1,4 @@
-"""The address of a passage: that of its document, and of its section where the source's headings have anchors."""
+"""Addresses of passages: that of the document, with the anchor of the section if its heading has one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Heading", "SectionUrls"]
 
 ATX = re.compile(r" {0,3}#{1,6}")
 SAFE = "!$&'()*+,;=:@/?-._~"
-"""What a fragment may hold as it is (RFC 3986)."""
+"""Characters that a fragment may contain unencoded (RFC 3986)."""
 
 
 class Heading(NamedTuple):
-    """A heading in a document's text: where it starts, its level, 1 to 6, and its words."""
+    """A heading in a document's text: its place, its level (1 to 6) and its words."""
 
     start: int
     level: int
@@ -30,10 +30,10 @@ class Heading(NamedTuple):
 
 
 class SectionUrls:
-    """Finds the address for each place of a document's text.
+    """Finds the address of each place in a document's text.
 
-    Conversion notes the anchors with their headings' words; they are matched with the headings of the text in order,
-    so that a heading that conversion added or dropped leaves the others where they are.
+    Conversion records the anchors with the words of their headings. They are matched with the headings of the text in
+    order, so that an added or dropped heading doesn't shift the others.
     """
 
     def __init__(self, document: Document, headings: Iterable[Heading]) -> None:
@@ -54,7 +54,7 @@ class SectionUrls:
             self._derive(document.text, list(headings), style)
 
     def at(self, place: int) -> str:
-        """The address of the section that the place is in."""
+        """Return the address of the section around a place."""
         number = bisect_right(self._starts, place) - 1
         anchor = self._anchors[number] if number >= 0 else ""
         return f"{self._url}#{quote(unquote(anchor), safe=SAFE, errors='replace')}" if anchor else self._url

@@ -1,9 +1,9 @@
-"""Splitting along headings: passages that fit the embedder, verbatim, never cut inside code or a table without need.
+"""Splitting along headings: verbatim passages that fit the embedder, with code and tables kept whole if possible.
 
-The document is scanned once into blocks (headings, fenced code, tables, paragraphs and lists). A stretch that is over
-the budget is cut at its strongest break, a heading of the highest level in it, and neighbours that are small are put
-together again; only a block that is over the budget by itself is cut inside: code and tables between lines, prose by
-semantic-text-splitter between list items, sentences or words.
+The document is scanned once into blocks (headings, fenced code, tables, paragraphs and lists). A section over the
+budget is cut at its strongest break, a heading of the highest level in it, and small neighbours are merged again. Only
+a block over the budget is cut inside: code and tables between lines, prose by semantic-text-splitter between list
+items, sentences or words.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ __all__ = ["MarkdownSplitter"]
 NAMESPACE = uuid.UUID("6f1f6a0e-6f0b-5d0b-9b0a-3c1d5f5a2b11")
 CHARACTERS_PER_TOKEN = 4
 LARGEST_BUDGET = 1500
-"""Longer passages rank worse and quote worse, however much an embedder can read."""
+"""Longer passages rank worse and quote worse, even if an embedder reads more."""
 
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class MarkdownSplitter:
-    """Cuts converted documents into passages of at most `max_characters`.
+    """Splits converted documents into passages of at most `max_characters`.
 
-    Scripts in which a character is about a token (Chinese, Japanese, Korean) get a budget that is smaller by as much.
+    The budget is smaller for scripts in which a character is about a token (Chinese, Japanese, Korean).
     """
 
     def __init__(self, max_characters: int) -> None:
@@ -43,7 +43,7 @@ class MarkdownSplitter:
 
     @staticmethod
     def budget_for(embedder: Embedder) -> int:
-        """Characters of a passage that the embedder reads to its end."""
+        """Return the number of characters that the embedder reads to the end."""
         return min(LARGEST_BUDGET, embedder.max_tokens * CHARACTERS_PER_TOKEN)
 
     def split(self, document: Document) -> list[Chunk]:
@@ -115,14 +115,14 @@ def _budget(text: str, characters: int) -> int:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Take white space off the end and blank lines off the front; the first line keeps its indentation."""
+    """Trim white space at the end and blank lines at the start; the first line keeps its indentation."""
     end = start + len(text[start:end].rstrip())
     blank = len(text[start:end]) - len(text[start:end].lstrip())
     return (start + text[start : start + blank].rfind("\n") + 1 if blank else start), end
 
 
 def _pieces(text: str, blocks: list[Block], budget: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Cut a run of blocks that touch into stretches (start, end, heading path) within the budget."""
+    """Cut adjoining blocks into pieces (start, end, heading path) within the budget."""
     if not blocks:
         return
     if _size(text, blocks[0].start, blocks[-1].end) <= budget:
@@ -142,7 +142,7 @@ def _pieces(text: str, blocks: list[Block], budget: int) -> Iterator[tuple[int, 
 
 
 def _groups(blocks: list[Block]) -> list[list[Block]]:
-    """Divide at the strongest break inside the run. A heading stays with what follows it."""
+    """Divide at the strongest break. A heading stays with the block after it."""
     breaks = [
         position
         for position in range(1, len(blocks))
@@ -156,7 +156,7 @@ def _groups(blocks: list[Block]) -> list[list[Block]]:
 
 
 def _cut(text: str, blocks: list[Block], budget: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Cut inside one block that is over the budget; headings before it stay with its first piece."""
+    """Cut inside one block over the budget; headings before it stay with its first piece."""
     block, start = blocks[-1], blocks[0].start
     cut = _cut_lines if block.by_lines else _cut_prose
     header = len(block.header) + 1 if block.header and 3 * len(block.header) < budget else 0
@@ -173,7 +173,7 @@ def _cut(text: str, blocks: list[Block], budget: int) -> Iterator[tuple[int, int
 
 
 def _cut_lines(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:
-    """Whole lines up to the budget; a line that is longer by itself is cut like prose."""
+    """Yield whole lines up to the budget; a longer line is cut like prose."""
     piece = start
     for line_start, line_end in lines_of(text[start:end]):
         line_start, line_end = line_start + start, line_end + start
@@ -199,7 +199,7 @@ def _cut_prose(text: str, start: int, end: int, budget: int) -> Iterator[tuple[i
 
 
 def _slab_end(text: str, start: int, end: int, budget: int) -> int:
-    """Where to stop a stretch for the splitter, whose time grows with the square of a text without breaks."""
+    """Return the end of a slab for the splitter, whose time is quadratic in a text without breaks."""
     limit = start + budget * 20
     if limit >= end:
         return end
