@@ -106,7 +106,7 @@ def test_an_address_that_nobody_answers_at_is_said_once(caplog: pytest.LogCaptur
         assert world.slack.wait(lambda: len(world.slack.called("apps.connections.open")) >= 4, 20)
         world.slack._use_ticket = tickets  # type: ignore[method-assign]
         assert world.takes("How?")
-    assert caplog.text.count("websocket cannot be connected") == 1
+    assert caplog.text.count("connect to Slack's websocket") == 1
 
 
 DEEP = b'{"type":"events_api","envelope_id":"x","payload":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001

@@ -130,7 +130,7 @@ def test_each_missing_event_is_named_with_what_stops_working(event: str) -> None
         slack.manifest["settings"]["event_subscriptions"]["bot_events"].remove(event)
         found = check(slack)
     assert problems(found) == {f"slack event {event}"}
-    assert found[f"slack event {event}"].detail != "missing: a part of the bot does not work"
+    assert found[f"slack event {event}"].detail != "missing: a part of the bot doesn't work"
     assert "https://api.slack.com/apps/A0LORE" in found[f"slack event {event}"].remedy
 
 
@@ -138,7 +138,7 @@ def test_the_tables_are_of_this_manifest() -> None:
     manifest = AppManifest.load()
     assert set(checkup_manifest._SCOPES) == set(manifest.scopes)
     assert set(checkup_manifest._EVENTS) == set(manifest.events)
-    assert checkup_manifest.scope_is_for("other:read") == "a part of the bot does not work"
+    assert checkup_manifest.scope_is_for("other:read") == "a part of the bot doesn't work"
 
 
 def test_each_missing_feature_is_named() -> None:
@@ -188,11 +188,11 @@ def test_where_the_app_is_not_known_the_page_to_look_at_is_still_named() -> None
     [
         ("slack_token", None, "slack token", "LORE_SLACK_TOKEN is not set"),
         ("slack_token", APP, "slack token", "is an app-level token (xapp-…), and not a bot token"),
-        ("slack_token", "xoxp-1", "slack token", "is a user's token (xoxp-…)"),
-        ("slack_token", "secret", "slack token", "of no kind that Lore knows"),
+        ("slack_token", "xoxp-1", "slack token", "is a user token (xoxp-…)"),
+        ("slack_token", "secret", "slack token", "of an unknown kind"),
         ("slack_token", "xoxb-wrong", "slack token", "Slack refuses auth.test: invalid_auth."),
         ("slack_app_token", None, "slack socket mode", "LORE_SLACK_APP_TOKEN is not set"),
-        ("slack_app_token", BOT, "slack socket mode", "is a bot token (xoxb-…), and not an app-level one"),
+        ("slack_app_token", BOT, "slack socket mode", "is a bot token (xoxb-…), and not an app-level token (xapp-…)"),
         ("slack_app_token", "xapp-1-A0LORE-wrong", "slack socket mode", "Slack refuses apps.connections.open"),
         ("slack_config_token", "xoxe-1-refresh", "slack events", "is a refresh token (xoxe-…)"),
         ("slack_config_token", "xoxe.xoxp-old", "slack events", "Slack refuses apps.manifest.export"),
@@ -220,12 +220,12 @@ def test_a_token_for_sockets_that_may_not_open_them() -> None:
 @pytest.mark.parametrize(
     ("channel", "status", "says"),
     [
-        (None, "problem", "no channel C1"),
+        (None, "problem", "can't see a channel C1"),
         ({**GENERAL, "is_archived": True}, "problem", "archived"),
-        ({**GENERAL, "is_member": False}, "problem", "not a member"),
+        ({**GENERAL, "is_member": False}, "problem", "isn't a member"),
         ({**GENERAL, "is_ext_shared": True}, "warning", "another organisation"),
     ],
-    ids=["none", "archived", "not a member", "shared"],
+    ids=["none", "archived", "isn't a member", "shared"],
 )
 def test_the_maintainers_channel_is_looked_at(channel: Mapping[str, Any] | None, status: str, says: str) -> None:
     with AppServer(channel=channel) as slack:
@@ -252,7 +252,7 @@ def test_many_private_channels_are_counted() -> None:
     [
         (Fault("auth.test", 429, {"Retry-After": "42"}, b'{"ok":false,"error":"ratelimited"}'), "42 s"),
         (Fault("auth.test", 502, {}, b"<html>"), "status 502"),
-        (Fault("auth.test", 200, {}, b"[]"), "could not be reached"),
+        (Fault("auth.test", 200, {}, b"[]"), "Couldn't reach"),
         (Fault("auth.test", 302, {"Location": "https://example.com/"}, b""), "status 302"),
     ],
     ids=["limited", "down", "strange", "elsewhere"],

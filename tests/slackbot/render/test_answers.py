@@ -60,6 +60,9 @@ def cut(text: str, most: int = MOST) -> list[str]:
         ("```\n a ``` b\n", f"```\n a `{JOINER}`{JOINER}` b\n```"),
         ("> ```\n> a\nb", "> ```\n> a\n> ```\nb"),
         ("**bold** (?) [1]", "**bold** (?) [1]"),
+        ("a `code\nspan` and [a\nlink](https://x.example)", "a `code span` and [a link](https://x.example)"),
+        ("> # T\n> - a\n>   - b\n\nc", "> # T\n> - a\n>   - b\n\nc"),
+        (">" * 200 + " deep", "> > > > > deep"),
     ],
 )
 def test_markdown_is_brought_into_a_form_that_is_read_in_one_way(text: str, expected: str) -> None:
@@ -75,6 +78,15 @@ def test_a_mention_in_pieces_is_no_mention() -> None:
 
     assert "".join(pieces) == shown(text)
     assert not any(mentions(notice(piece)) or "<!" in piece or "<@" in piece for piece in pieces if piece.strip())
+
+
+@pytest.mark.parametrize("text", ["a `b\nc` d | e\n", "a [b\nc](https://x.example) | d", "a *b\nc* d\n| e\n|-|\n"])
+def test_a_line_that_becomes_a_row_takes_nothing_back(text: str) -> None:
+    stream = StreamRenderer()
+
+    streamed = "".join(stream.feed(letter) for letter in text) + stream.finish(answer(text)).piece
+
+    assert streamed == shown(text)
 
 
 def test_a_stream_shows_words_as_they_come() -> None:
@@ -115,7 +127,7 @@ def test_many_sources_are_ten_and_how_many_more() -> None:
 def test_an_answer_that_was_not_found_names_the_nearest_pages() -> None:
     (message,) = render(answer("Nothing answers this.", nearest=[cited(1, "Close")]))
 
-    assert message.blocks[1]["elements"][0]["text"] == "*Nearest pages*\n• <https://docs.example/a|Close>"
+    assert message.blocks[1]["elements"][0]["text"] == "*Closest pages*\n• <https://docs.example/a|Close>"
 
 
 def test_a_long_answer_is_cut_before_a_section() -> None:

@@ -1,4 +1,4 @@
-"""HTTP mode: Slack calls a public address. Each request must be signed with the app's secret, and lately."""
+"""HTTP mode: Slack calls a public address. Each request needs a recent signature by the app's secret."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ log = logging.getLogger(__name__)
 PATH = "/slack/events"
 HEALTH = "/healthz"
 MAX_BODY = 1_000_000
-"""Bytes. Slack's bodies have a few kilobytes; views come whole."""
+"""Bytes. Slack's bodies have a few kilobytes, with views more."""
 READ_SECONDS = 5.0
-"""How long a body may take to come: Slack has given up by then."""
+"""How long a body may take to arrive: Slack has given up by then."""
 STOP_SECONDS = 5
 
 
 def make_web(app: App, signing_secret: str, *, read_seconds: float = READ_SECONDS) -> FastAPI:
-    """The web app: `/slack/events` for events, interactions and commands, `/healthz` for whoever watches it.
+    """Return the web app: `/slack/events` for events, interactions and commands, `/healthz` for monitoring.
 
-    Without a `signing_secret` nothing is taken.
+    Without a `signing_secret`, it accepts nothing.
     """
     web = FastAPI(title="Lore for Slack", docs_url=None, redoc_url=None, openapi_url=None)
     verifier = SignatureVerifier(signing_secret) if signing_secret else None
@@ -54,7 +54,7 @@ def make_web(app: App, signing_secret: str, *, read_seconds: float = READ_SECOND
                 return Response(status_code=401)
         except UnicodeDecodeError:
             return Response(status_code=400)
-        # Bolt is not asynchronous: it would hold up all other requests while it keeps one.
+        # Bolt is synchronous: it would delay all other requests.
         answer = await run_in_threadpool(_dispatched, app, request, body)
         return Response(status_code=400) if answer is None else to_starlette_response(answer)
 
@@ -67,7 +67,7 @@ def make_web(app: App, signing_secret: str, *, read_seconds: float = READ_SECOND
 
 
 async def _read(request: Request) -> bytes | None:
-    """The body; None where it is too large."""
+    """Return the body; None if it is too large."""
     body = bytearray()
     async for piece in request.stream():
         body += piece
@@ -77,29 +77,28 @@ async def _read(request: Request) -> bytes | None:
 
 
 def _dispatched(app: App, request: Request, body: bytes) -> BoltResponse | None:
-    """What Bolt answers; None where it cannot take the body apart, although Slack signed it."""
+    """Return Bolt's response; None for a signed body that it can't read."""
     try:
         return app.dispatch(to_bolt_request(request, body))
     except Exception as error:
-        log.error("Something that Slack signed cannot be read: %s", describe_error(error))
+        log.error("Couldn't read a signed request: %s", describe_error(error))
         return None
 
 
 def _may_be_signed(request: Request) -> bool:
-    """Whether the headers of a signature have its form: slack_sdk, which checks it, raises for others."""
+    """Return True if the headers have the form of a signature: slack_sdk raises for others."""
     timestamp = request.headers.get("x-slack-request-timestamp", "")
     signature = request.headers.get("x-slack-signature", "")
     return bool(re.fullmatch("[0-9]{1,12}", timestamp) and re.fullmatch("v0=[0-9a-f]{64}", signature))
 
 
 class HttpTransport:
-    """Serves the app with uvicorn, in a thread of its own, until it is closed. Port 0 takes any free one."""
+    """Serves the app with uvicorn, in a thread of its own, until it is closed. Port 0 takes a free one."""
 
     def __init__(
         self, app: App, signing_secret: str, *, host: str, port: int, read_seconds: float = READ_SECONDS
     ) -> None:
         web = make_web(app, signing_secret, read_seconds=read_seconds)
-        # The log of requests would only say that Slack called.
         config = uvicorn.Config(web, host=host, port=port, log_level="warning", access_log=False, server_header=False)
         config.timeout_graceful_shutdown = STOP_SECONDS
         self._server = uvicorn.Server(config)
@@ -108,12 +107,12 @@ class HttpTransport:
         self._thread = Thread(target=self._run, name="lore-slack-http", daemon=True)
 
     def start(self) -> None:
-        """Listen. Raises ConfigurationError where the address cannot be listened on."""
+        """Listen. Raises ConfigurationError if the address isn't available."""
         try:
             listener = socket.create_server((self._host, self._port))
         except OSError as error:
             raise ConfigurationError(
-                f"Nothing can listen on {self._host}:{self._port}: {error.strerror or error}.",
+                f"Can't listen on {self._host}:{self._port}: {error.strerror or error}.",
                 remedy="Choose another --host or --port.",
             ) from None
         self._port = listener.getsockname()[1]
@@ -123,11 +122,11 @@ class HttpTransport:
 
     @property
     def url(self) -> str:
-        """Where Slack's requests are expected, seen from this machine."""
+        """The address for Slack's requests, as seen from this machine."""
         return f"http://{self._host}:{self._port}{PATH}"
 
     def close(self) -> None:
-        """Take no more requests; those that are being answered are answered."""
+        """Take no more requests, and finish current ones."""
         self._server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join(STOP_SECONDS + 1)

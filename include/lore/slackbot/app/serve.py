@@ -1,4 +1,4 @@
-"""`lore slack`: the bot runs until it is told to stop, or until Slack accepts its token no more."""
+"""`lore slack`: the bot runs until it is stopped, or its token becomes invalid."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ __all__ = ["HttpAddress", "serve"]
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 20.0
-"""Slack answers in a second or not at all; LORE_TIMEOUT_SECONDS may be for slower servers."""
+"""Slack responds in a second or not at all; LORE_TIMEOUT_SECONDS may be longer, for slower servers."""
 LEAVE_SECONDS = 30.0
-"""How long a bot that stops may speak with Slack: for answers that are being written, and for what is handed over."""
+"""How long a stopping bot may call Slack, to finish current answers."""
 OWN_PAGE = "https://api.slack.com/apps"
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAddress:
-    """Where HTTP mode listens."""
+    """The address HTTP mode listens on."""
 
     host: str = "127.0.0.1"
     port: int = 3000
@@ -49,7 +49,7 @@ class HttpAddress:
 
 @dataclass
 class _Shutdown:
-    """Why the bot ends: `happened` once it is to, with an `error` where nobody asked it to."""
+    """The end of the bot: `happened` once it is to stop, with an `error` if nobody asked for it."""
 
     happened: Event = field(default_factory=Event)
     error: SlackCallError | None = None
@@ -67,7 +67,7 @@ def serve(
     stop: Event | None = None,
     on_ready: Callable[[Transport], None] = lambda _: None,
 ) -> None:
-    """Answer in Slack until `stop` is set, or SIGTERM or SIGINT come; over HTTP where an address is given.
+    """Answer in Slack until `stop` is set, or SIGTERM or SIGINT arrive; over HTTP if an address is given.
 
     Raises ConfigurationError for a missing setting, and SlackCallError where Slack refuses the token, now or later.
     """
@@ -82,7 +82,7 @@ def serve(
         recorder = stack.enter_context(make_recorder(settings))
         pipeline = make_pipeline(settings, recorder)
 
-        from lore.slackbot.app.bot import open_bot  # Bolt and slack_sdk take their time
+        from lore.slackbot.app.bot import open_bot  # Bolt and slack_sdk import slowly
 
         def transport(app: App) -> Transport:
             if http is not None:
@@ -105,17 +105,17 @@ def serve(
         with _signals(end.happened):
             stack.callback(leave)
             bot.start()
-            log.info("%s answers in %s.", identity.name, identity.url or identity.team)
+            log.info("Answering as %s in %s.", identity.name, identity.url or identity.team)
             on_ready(bot.transport)
             end.happened.wait()
-            log.info("The bot stops.")
+            log.info("Stopping.")
             stack.close()
     if end.error is not None:
         raise end.error
 
 
 def _secrets(settings: Settings, http: HttpAddress | None) -> tuple[str, str, str]:
-    """The bot's token, the app-level one, and the signing secret; those that are not needed are ""."""
+    """Return the bot's token, the app-level one and the signing secret; "" for those that aren't needed."""
     token = _needed(
         secret(settings.slack.token),
         "LORE_SLACK_TOKEN",
@@ -130,11 +130,11 @@ def _secrets(settings: Settings, http: HttpAddress | None) -> tuple[str, str, st
 
 
 def _needed(value: str | None, name: str, where: str, *, prefix: str = "") -> str:
-    remedy = f"Set {name} to {where}: {OWN_PAGE}. docs/slack.md shows the way."
+    remedy = f"Set {name} to {where}: {OWN_PAGE}. docs/slack.md has the steps."
     if not value:
-        raise ConfigurationError(f"The Slack bot needs {name}, and it is not set.", remedy=remedy)
+        raise ConfigurationError(f"The Slack bot needs {name}, which isn't set.", remedy=remedy)
     if not value.startswith(prefix):
-        raise ConfigurationError(f"{name} is no token that begins with {prefix}.", remedy=remedy)
+        raise ConfigurationError(f"{name} is invalid: it must begin with {prefix}.", remedy=remedy)
     return value
 
 
@@ -142,8 +142,7 @@ def _needed(value: str | None, name: str, where: str, *, prefix: str = "") -> st
 def _records(settings: Settings) -> Iterator[Records]:
     if secret(settings.records.url) == "none":
         raise ConfigurationError(
-            "The Slack bot keeps in the records what it was asked, so that each question is answered once, and "
-            "LORE_RECORDS_URL is none.",
+            "The Slack bot needs the records, to answer each question once, but LORE_RECORDS_URL is set to none.",
             remedy="Unset LORE_RECORDS_URL, or set it to a database.",
         )
     with open_records(settings, make=True) as records:
@@ -157,7 +156,7 @@ def _caller(settings: Settings, token: str, end: _Shutdown) -> SlackCaller:
 
 @contextmanager
 def _signals(stop: Event) -> Iterator[None]:
-    """SIGTERM and SIGINT stop the bot; a second one ends the process as ever."""
+    """Let SIGTERM and SIGINT stop the bot; a second one ends the process."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

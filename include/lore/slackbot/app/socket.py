@@ -1,4 +1,4 @@
-"""Socket Mode: what Slack sends comes over a websocket that the bot opens, so that it needs no public address."""
+"""Socket Mode: events come over a websocket that the bot opens, so it needs no public address."""
 
 from __future__ import annotations
 
@@ -31,19 +31,18 @@ __all__ = ["SocketTransport"]
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 5.0
-"""How often the connection is looked at, and one that was lost is replaced."""
+"""How often the connection is checked."""
 THREADS = 16
 BUFFER_BYTES = 64 * 1024
 RENEWALS_A_MINUTE, RENEWALS_AT_ONCE = 6, 5
-"""Slack ends a connection every few hours. Where each new one ends at once, asking for the next is held back."""
+"""Slack ends a connection every few hours. Where new ones end at once, the next is delayed."""
 LOOK_SECONDS = 0.5
 
 
 class SocketTransport:
-    """Connects, and stays connected until it is closed. What is not acknowledged comes again, on any connection.
+    """Stays connected until it is closed. Slack redelivers unacknowledged events on any connection.
 
-    `caller` has the app-level token. A connection that ends or is lost is replaced at the latest after `ping` seconds,
-    unless that happens so often that `renewals` is empty.
+    `caller` has the app-level token. A lost connection is replaced within `ping` seconds, unless `renewals` is empty.
     """
 
     def __init__(
@@ -55,17 +54,17 @@ class SocketTransport:
         self._client.socket_mode_request_listeners.append(self._handle)
 
     def start(self) -> None:
-        """Connect. Raises SlackCallError where Slack gives no address to connect to."""
+        """Connect. Raises SlackCallError if Slack refuses an address."""
         self._client.connect()
 
     def close(self) -> None:
-        """Receive nothing more; what is being dealt with is dealt with."""
+        """Receive nothing more, and finish what is being handled."""
         self._client.close()
 
     def _handle(self, client: BaseSocketModeClient, request: SocketModeRequest) -> None:
         response = run_bolt_app(self._app, request)
         if response.status != 200:
-            return  # not acknowledged: it is delivered again
+            return  # not acknowledged, so Slack redelivers it
         payload: Any = response.body or None
         if payload is not None:
             is_json = response.headers.get("content-type", [""])[0].startswith("application/json")
@@ -73,11 +72,11 @@ class SocketTransport:
         try:
             client.send_socket_mode_response(SocketModeResponse(request.envelope_id, payload))
         except SlackClientNotConnectedError:
-            log.info("The connection ended before something was acknowledged: it comes again, and is known then.")
+            log.info("The connection ended before an acknowledgement; Slack redelivers the event.")
 
 
 class _Client(SocketModeClient):
-    """slack_sdk's client, with our way to call Slack, and quiet: its own lines hold whole messages."""
+    """slack_sdk's client with our calls, and without its log, which holds whole messages."""
 
     def __init__(self, caller: SlackCaller, ping: float, renewals: TokenBucket) -> None:
         self._caller = caller
@@ -87,18 +86,18 @@ class _Client(SocketModeClient):
         super().__init__(
             app_token="",
             logger=logging.Logger("lore.slackbot.socket", level=logging.CRITICAL + 1),
-            web_client=WebClient(),  # for its settings of TLS; it is never called
+            web_client=WebClient(),  # for its TLS settings; never called
             ping_interval=ping,
             receive_buffer_size=BUFFER_BYTES,
             concurrency=THREADS,
         )
 
     def issue_new_wss_url(self) -> str:
-        """Where to connect. Raises SlackCallError."""
+        """Return an address to connect to. Raises SlackCallError."""
         return as_text(self._caller.call("apps.connections.open").get("url"))
 
     def connect(self) -> None:
-        """Open a connection, and close the one before once it is there."""
+        """Open a connection, then close the previous one."""
         super().connect()
         session = self.current_session
         if session is None or session.sock is None:
@@ -109,13 +108,13 @@ class _Client(SocketModeClient):
             cast(Any, session).close = partial(_hang_up, session)
 
     def _complain(self) -> None:
-        """Slack gave an address that nobody answers at: a proxy may allow its API and no websockets."""
+        """Log once that the address doesn't respond: a proxy may allow Slack's API and no websockets."""
         if not self._failing:
-            log.warning("Slack's websocket cannot be connected to; it is tried again.")
+            log.warning("Couldn't connect to Slack's websocket; retrying.")
         self._failing = True
 
     def _run_current_session(self) -> None:
-        """Receive until the connection ends, and replace it at once: the monitor would do so some seconds later."""
+        """Receive until the connection ends, and replace it at once, before the monitor would."""
         was_connected = self.is_connected()
         super()._run_current_session()  # type: ignore[no-untyped-call]
         if was_connected and self.auto_reconnect_enabled and not self.is_connected():
@@ -128,23 +127,23 @@ class _Client(SocketModeClient):
         while not self._renewals.take():
             if self._ended.wait(LOOK_SECONDS):
                 return
-        log.info("The connection to Slack is renewed.")
+        log.info("Renewing the connection to Slack.")
         try:
             super().connect_to_new_endpoint(force)
-        except SlackCallError as error:  # the next look at the connection tries again
-            log.log(log_level(error, logging.WARNING), "Slack cannot be connected to: %s", error)
+        except SlackCallError as error:  # the next check retries
+            log.log(log_level(error, logging.WARNING), "Couldn't connect to Slack: %s", error)
 
     def close(self) -> None:
-        """End it, and all threads."""
+        """End the connection and all threads."""
         self.closed = True
         self.auto_reconnect_enabled = False
         self._ended.set()
-        self.message_queue.put(None)  # nobody has to wait for another message
+        self.message_queue.put(None)  # ends the thread that waits for messages
         super().close()
 
 
 def _hang_up(session: Connection) -> None:
-    """Close a connection at once: the thread that waits for Slack's next words holds a lock that closing needs."""
+    """Close a connection at once: the receiving thread holds a lock that closing needs."""
     sock = session.sock
     if sock is not None:
         with suppress(OSError):
@@ -153,7 +152,7 @@ def _hang_up(session: Connection) -> None:
 
 
 class _EofSocket:
-    """A socket that says so when the other side is gone: slack_sdk takes nothing for nothing yet, and asks for ever."""
+    """A socket that raises at the end of the stream, where slack_sdk would read forever."""
 
     def __init__(self, inner: socket.socket) -> None:
         self._inner = inner
@@ -162,7 +161,7 @@ class _EofSocket:
         return getattr(self._inner, name)
 
     def recv(self, size: int) -> bytes:
-        """What came. Raises OSError at the end."""
+        """Receive bytes. Raises OSError at the end."""
         received = self._inner.recv(size)
         if not received:
             raise ConnectionResetError("Slack ended the connection.")

@@ -1,4 +1,7 @@
-"""One call of Slack's Web API for a check, with any token, and what the answer's headers say of that token."""
+"""Calls of Slack's Web API for checks, with any token, which also return the token's scopes.
+
+They use httpx, so that a check works without slack_sdk.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,26 @@ from typing import Any
 
 from lore.slackbot.slack_api.errors import RATE_LIMITED, error_code, rate_limited, refusal, unreachable
 
-__all__ = ["CheckCall", "Reply"]
+__all__ = ["CheckCall", "CheckResponse"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What a method answered, and the scopes of the token; None where Slack does not tell them."""
+class CheckResponse:
+    """The response of a method, and the scopes of the token; None if Slack doesn't tell them."""
 
     data: Mapping[str, Any]
     scopes: frozenset[str] | None
 
 
 class CheckCall:
-    """Calls the server of `base_url`, once and for at most `timeout` seconds: who waits for a check can repeat it."""
+    """Calls the server of `base_url` once, for at most `timeout` seconds: a check can be repeated by hand."""
 
     def __init__(self, base_url: str, timeout: float) -> None:
         self._base_url = base_url.rstrip("/") + "/"
         self._timeout = timeout
 
-    def __call__(self, method: str, token: str, **params: str) -> Reply:
-        """What the method answers. Raises SlackCallError."""
+    def __call__(self, method: str, token: str, **params: str) -> CheckResponse:
+        """Call a method and return its response. Raises SlackCallError."""
         import httpx
 
         try:
@@ -50,9 +53,9 @@ class CheckCall:
             given = response.headers.get("retry-after", "")
             raise rate_limited(method, float(given) if given.isdecimal() else 60.0)
         if not isinstance(data.get("ok"), bool):
-            raise unreachable(method, f"it answered with status {response.status_code} and nothing that Slack says")
+            raise unreachable(method, f"it responded with status {response.status_code}, and not as Slack does")
         if not data["ok"]:
             raise refusal(method, data)
-        told = response.headers.get("x-oauth-scopes")
-        scopes = frozenset(re.findall(r"[a-z_.:]{1,80}", told)) if told is not None else None
-        return Reply(data, scopes)
+        header = response.headers.get("x-oauth-scopes")
+        scopes = frozenset(re.findall(r"[a-z_.:]{1,80}", header)) if header is not None else None
+        return CheckResponse(data, scopes)

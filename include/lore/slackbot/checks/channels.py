@@ -1,4 +1,4 @@
-"""The channels of the Slack bot: where maintainers are told of answers, and the private ones that it is in."""
+"""Checks of the bot's channels: the maintainers' channel, and the private channels it is in."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ LIST_LIMIT = "200"
 
 
 def check_feedback(call: CheckCall, token: str, channel: str) -> Finding:
-    """Can the maintainers' channel be written to, and does nobody outside read it?"""
+    """Check that the bot can write to the maintainers' channel, and that nobody outside reads it."""
     name = "slack feedback channel"
     if not channel:
-        return Finding(name, "skipped", "none is set: nobody is told of answers that did not help")
+        return Finding(name, "skipped", "not set: nobody is told of answers that didn't help")
     invite = "Set LORE_SLACK_FEEDBACK_CHANNEL to a channel's id (C…), and invite the bot there: /invite @NAME"
     try:
         found = as_mapping(call("conversations.info", token, channel=channel).data.get("channel"))
     except SlackCallError as error:
         if error.code != "channel_not_found":
             raise
-        return Finding(name, "problem", f"there is no channel {channel} that the bot can see", invite)
+        return Finding(name, "problem", f"the bot can't see a channel {channel}", invite)
     shown = f"#{one_line(found.get('name'))}"
     if found.get("is_archived"):
         return Finding(name, "problem", f"{shown} is archived", "Choose another channel.")
     if not found.get("is_member"):
-        return Finding(name, "problem", f"the bot is not a member of {shown}", invite)
+        return Finding(name, "problem", f"the bot isn't a member of {shown}", invite)
     if found.get("is_ext_shared"):
         return Finding(
             name,
@@ -41,7 +41,7 @@ def check_feedback(call: CheckCall, token: str, channel: str) -> Finding:
 
 
 def check_private(call: CheckCall, token: str) -> Finding:
-    """Which private channels is the bot in? What was indexed of them is used for their members' answers alone."""
+    """List the private channels the bot is in, whose content is used for answers to their members alone."""
     name = "slack private channels"
     try:
         reply = call("users.conversations", token, types="private_channel", exclude_archived="true", limit=LIST_LIMIT)
@@ -58,5 +58,5 @@ def check_private(call: CheckCall, token: str) -> Finding:
 
 
 def one_line(value: object) -> str:
-    """A name that Slack tells, as it may stand in a line."""
+    """Return a name from Slack in one line of at most 80 characters."""
     return " ".join(as_text(value).split())[:80]

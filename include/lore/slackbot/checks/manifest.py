@@ -1,4 +1,4 @@
-"""What the app needs: its manifest, what each part of that is for, and what an app lacks of it."""
+"""The app's manifest: the purpose of each part, and the parts that an app lacks."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ __all__ = ["MANIFEST", "AppManifest", "MissingFeature", "lacking_events", "lacki
 MANIFEST = Path(__file__).with_name("manifest.yaml")
 
 _SCOPES = {
-    "app_mentions:read": "mentions of the bot in channels are not seen",
-    "assistant:write": "there is no status while it works, and no suggested questions in the assistant pane",
-    "channels:history": "follow-ups in threads of public channels are not seen, nor what was said before",
-    "channels:read": "it cannot tell a public channel from a private one, and answers from public sources alone",
-    "chat:write": "it cannot answer at all",
-    "commands": "the slash command does not exist",
-    "groups:history": "follow-ups in threads of private channels are not seen, nor what was said before",
-    "groups:read": "nothing of private channels is used for answers, because their members are not known",
-    "im:history": "direct messages are not seen",
-    "im:read": "it cannot look up direct conversations",
-    "mpim:history": "group direct messages are not seen",
-    "mpim:read": "it cannot look up group direct messages",
-    "reactions:read": "thumbs as reactions are not counted",
-    "users:read": "guests cannot be told apart, so that everybody gets answers from public sources alone",
+    "app_mentions:read": "the bot doesn't see mentions in channels",
+    "assistant:write": "no status is shown while it works, and no prompts in the assistant pane",
+    "channels:history": "the bot doesn't see threads in public channels: no follow-ups, no history",
+    "channels:read": "it can't tell public channels from private ones, and uses only public documents",
+    "chat:write": "it can't answer",
+    "commands": "the slash command doesn't exist",
+    "groups:history": "the bot doesn't see threads in private channels: no follow-ups, no history",
+    "groups:read": "private channels aren't used for answers, because their members are unknown",
+    "im:history": "the bot doesn't see direct messages",
+    "im:read": "it can't look up direct messages",
+    "mpim:history": "the bot doesn't see group direct messages",
+    "mpim:read": "it can't look up group direct messages",
+    "reactions:read": "thumbs as reactions aren't counted",
+    "users:read": "it can't recognize guests, so everybody gets answers from public documents only",
 }
 _EVENTS = {
-    "app_mention": "mentions of the bot in channels are not answered",
-    "assistant_thread_started": "no questions are suggested in the assistant pane",
-    "member_joined_channel": "who joins a private channel has to wait before its content is used for their answers",
-    "member_left_channel": "who leaves a private channel gets answers from it for some minutes more",
-    "message.channels": "follow-ups without a mention in threads of public channels are not answered",
-    "message.groups": "follow-ups without a mention in threads of private channels are not answered",
-    "message.im": "direct messages are not answered",
-    "message.mpim": "group direct messages are not answered",
-    "reaction_added": "thumbs as reactions are not counted",
-    "reaction_removed": "a thumb that is taken away is still counted",
-    "user_change": "who becomes a guest is treated as a member for some minutes more",
+    "app_mention": "mentions in channels aren't answered",
+    "assistant_thread_started": "the assistant pane suggests no prompts",
+    "member_joined_channel": "people who join a private channel get answers from it some minutes later",
+    "member_left_channel": "people who leave a private channel get answers from it for some more minutes",
+    "message.channels": "follow-ups without a mention in threads of public channels aren't answered",
+    "message.groups": "follow-ups without a mention in threads of private channels aren't answered",
+    "message.im": "direct messages aren't answered",
+    "message.mpim": "group direct messages aren't answered",
+    "reaction_added": "thumbs as reactions aren't counted",
+    "reaction_removed": "a thumb that is removed still counts",
+    "user_change": "people who become guests are treated as members for some more minutes",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class MissingFeature:
-    """Something that an app lacks: its name, what does not work without it, and on which page of the app it is set."""
+    """A feature that an app lacks: its name, what fails without it, and the page of the app where it is set."""
 
     name: str
     without: str
@@ -56,20 +56,20 @@ class MissingFeature:
 
 @dataclass(frozen=True, slots=True)
 class AppManifest:
-    """A manifest as Slack has it; the attributes are what the bot rests on."""
+    """A manifest in Slack's form; the attributes are the parts that the bot needs."""
 
     values: Mapping[str, Any]
 
     @classmethod
     def load(cls, file: Path = MANIFEST) -> AppManifest:
-        """The manifest of a file. Raises ConfigurationError."""
+        """Load a manifest. Raises ConfigurationError."""
         import yaml
 
         try:
             values = yaml.safe_load(file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError):
             raise ConfigurationError(
-                f"The app's manifest {file.name} cannot be read.", remedy="Install Lore again."
+                f"Couldn't read the app's manifest {file.name}.", remedy="Reinstall Lore."
             ) from None
         return cls(as_mapping(values))
 
@@ -80,7 +80,7 @@ class AppManifest:
 
     @property
     def events(self) -> tuple[str, ...]:
-        """The events that the bot is told of."""
+        """The events that the bot receives."""
         return _texts(as_mapping(self._settings.get("event_subscriptions")).get("bot_events"))
 
     @property
@@ -91,22 +91,22 @@ class AppManifest:
 
     @property
     def socket_mode(self) -> bool:
-        """Whether events come over a socket that the bot opens."""
+        """True if events come over a socket that the bot opens."""
         return self._settings.get("socket_mode_enabled") is True
 
     @property
     def interactivity(self) -> bool:
-        """Whether the bot is told of buttons and modals."""
+        """True if the bot receives buttons and modals."""
         return as_mapping(self._settings.get("interactivity")).get("is_enabled") is True
 
     @property
     def assistant(self) -> bool:
-        """Whether the app has the assistant pane (Slack has two names for it)."""
+        """True if the app has the assistant pane, for which Slack has two names."""
         return any(self._features.get(name) for name in ("assistant_view", "agent_view"))
 
     @property
     def messages(self) -> bool:
-        """Whether people can write to the app directly."""
+        """True if people can send direct messages to the app."""
         home = as_mapping(self._features.get("app_home"))
         return home.get("messages_tab_enabled") is True and home.get("messages_tab_read_only_enabled") is not True
 
@@ -120,35 +120,33 @@ class AppManifest:
 
 
 def scope_is_for(scope: str) -> str:
-    """What does not work without a scope."""
-    return _SCOPES.get(scope, "a part of the bot does not work")
+    """Return what doesn't work without a scope."""
+    return _SCOPES.get(scope, "a part of the bot doesn't work")
 
 
 def lacking_events(wanted: AppManifest, found: AppManifest) -> Iterator[MissingFeature]:
-    """The events that an app is not subscribed to and should be."""
+    """Yield the events that an app should be subscribed to and isn't."""
     for event in wanted.events:
         if event not in found.events:
-            without = _EVENTS.get(event, "a part of the bot does not work")
+            without = _EVENTS.get(event, "a part of the bot doesn't work")
             yield MissingFeature(f"event {event}", without, "Event Subscriptions")
 
 
 def lacking_features(wanted: AppManifest, found: AppManifest, *, socket_mode: bool) -> Iterator[MissingFeature]:
-    """What else an app should have. `socket_mode` is whether the bot is run so."""
+    """Yield the other features that an app lacks. `socket_mode` is True if the bot runs in Socket Mode."""
     if wanted.interactivity and not found.interactivity:
         yield MissingFeature("interactivity", "feedback buttons do nothing", "Interactivity & Shortcuts")
     if socket_mode and not found.socket_mode:
         yield MissingFeature("Socket Mode", "nothing reaches the bot", "Socket Mode")
     if not socket_mode and found.socket_mode:
-        yield MissingFeature(
-            "HTTP mode", "Slack sends nothing to its address as long as Socket Mode is on", "Socket Mode"
-        )
+        yield MissingFeature("HTTP mode", "Slack sends nothing to its address while Socket Mode is on", "Socket Mode")
     if wanted.messages and not found.messages:
-        yield MissingFeature("messages tab", "nobody can write to the bot directly", "App Home")
+        yield MissingFeature("messages tab", "people can't send direct messages to the bot", "App Home")
     if wanted.assistant and not found.assistant:
-        yield MissingFeature("assistant pane", "the bot is not in Slack's assistant pane", "Agents & AI Apps")
+        yield MissingFeature("assistant pane", "the bot isn't in Slack's assistant pane", "Agents & AI Apps")
     for command in wanted.commands:
         if command not in found.commands:
-            yield MissingFeature(f"command {command}", "the slash command does not exist", "Slash Commands")
+            yield MissingFeature(f"command {command}", "the slash command doesn't exist", "Slash Commands")
 
 
 def _texts(value: object) -> tuple[str, ...]:

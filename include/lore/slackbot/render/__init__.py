@@ -1,4 +1,4 @@
-"""Answers as Slack's messages: safe Markdown, split where a person would, within Slack's limits."""
+"""Answers as Slack messages: safe Markdown, split where a person would split it, within Slack's limits."""
 
 from lore.slackbot.render.answers import StreamEnding, StreamRenderer, notice, partial, render
 

@@ -1,4 +1,4 @@
-"""An answer as Slack's messages: whole, while it comes in, or as far as it is."""
+"""An answer as Slack messages: whole, as a stream, or unfinished."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["StreamEnding", "StreamRenderer", "notice", "partial", "render"]
 
 @dataclass(frozen=True, slots=True)
 class StreamEnding:
-    """How a streamed answer ends: the last `piece` to append, the `blocks` below it, and the messages that follow.
+    """The end of a streamed answer: the last `piece` to append, the `blocks` below it, and the messages that follow.
 
-    `text` stands for the streamed message in notifications.
+    `text` is the plain text of the streamed message.
     """
 
     piece: str
@@ -65,7 +65,7 @@ class StreamRenderer:
         return self._splitter.take()
 
     def finish(self, answer: Answer, *, blocks_below: Sequence[Block] = ()) -> StreamEnding:
-        """The ending of a stream that was fed all of the answer's text; `blocks_below` come after its last message."""
+        """Return the end of a stream that was fed the whole text; `blocks_below` come after its last message."""
         piece, texts = self._take(whole=True), self._splitter.texts
         if not texts:
             piece, texts = phrases.EMPTY, [phrases.EMPTY]
@@ -79,9 +79,9 @@ class StreamRenderer:
 
 
 def render(answer: Answer, *, blocks_below: Sequence[Block] = (), most: int = MOST_BYTES) -> list[SlackMessage]:
-    """A complete answer as the messages that show it, at least one. `blocks_below` come after the last one's sources.
+    """Return the messages of a complete answer, at least one. `blocks_below` come after the last one's sources.
 
-    `most` is how many bytes of Markdown one message holds.
+    `most` is the number of bytes of Markdown in one message.
     """
     stream = StreamRenderer(most=most)
     piece = stream.feed(answer.text)
@@ -91,7 +91,7 @@ def render(answer: Answer, *, blocks_below: Sequence[Block] = (), most: int = MO
 
 
 def partial(text: str, *, most: int = MOST_BYTES) -> SlackMessage:
-    """An answer as far as it is there, well-formed: for a message that is updated while the answer comes in."""
+    """Return the well-formed first message of an unfinished answer."""
     splitter = MessageSplitter(most)
     for fragment in fragments(clean(text), whole=False):
         splitter.add(fragment)
@@ -99,7 +99,7 @@ def partial(text: str, *, most: int = MOST_BYTES) -> SlackMessage:
 
 
 def notice(text: str, *, blocks_below: Sequence[Block] = ()) -> SlackMessage:
-    """A message of the bot's own words; `text` is Markdown, made safe like any other."""
+    """Return a message of the bot's own; `text` is Markdown, made safe like any other."""
     splitter = MessageSplitter()
     for fragment in fragments(clean(text)):
         splitter.add(fragment)

@@ -219,18 +219,30 @@ class _Writer:
     def _prose(self, lines: Sequence[_Line], apart: str | None = None) -> Iterator[Fragment]:
         """Write the lines of a paragraph. A line that may be a row of a table is read for itself."""
         for has_bar, group in groupby(lines, key=lambda line: "|" in line.content):
-            for together in ([line] for line in group) if has_bar else [list(group)]:
-                yield from self._words(together, apart)
+            together = list(group)
+            for chunk in [[line] for line in together] if has_bar else self._chunks(together):
+                yield from self._words(chunk, apart)
                 apart = None
 
+    def _chunks(self, lines: list[_Line]) -> list[list[_Line]]:
+        """Return lines whose code and links may go on from one into the next.
+
+        The last line may still become a row of a table, so it is read only if nothing is open before it.
+        """
+        if self._whole or len(lines) < 2 or lines[-1].number < len(self._lines) - 1:
+            return [lines]
+        before = "\n".join(map(self._escaped, lines[:-1])) + "\n"
+        if len(words(before, whole=False)) == len(words(before)):
+            return [lines[:-1], lines[-1:]]
+        self._known -= 1
+        return [lines[:-1]]
+
     def _words(self, lines: Sequence[_Line], apart: str | None) -> Iterator[Fragment]:
-        """Write lines whose code and links may go on from one into the next."""
+        """Write lines that are read together."""
         last = lines[-1].number
-        text = "\n".join(map(self._escaped, lines))
-        if last == len(self._lines) - 1:
-            text += self._lines[last][len(self._lines[last].rstrip()) :]
-        else:
-            text += "\n"
+        is_unfinished = last == len(self._lines) - 1
+        tail = self._lines[last][len(self._lines[last].rstrip()) :] if is_unfinished else "\n"
+        text = "\n".join(map(self._escaped, lines)) + tail
         place = -1
         for word in words(text, whole=self._whole or last < self._known - 1):
             if place < 0 or "\n" in word.space:

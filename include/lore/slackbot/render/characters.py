@@ -1,4 +1,4 @@
-"""Characters of outside text as they may stand in Slack: nothing unseen, nothing that calls people, whole graphemes.
+"""Characters of outside text, made safe for Slack: none is invisible, none calls people, graphemes stay whole.
 
 Slack turns `<!channel>`, `<!here>`, `<!everyone>`, `<!subteam^S1>`, `<@U1>` and `<#C1>` into mentions wherever it meets
 them, in its own mrkdwn and in standard Markdown; `&lt;` is shown as `<` and never read again. A bare `@here` is text
@@ -20,8 +20,8 @@ from lore.visible_text import UNSEEN
 __all__ = ["JOINER", "clean", "guard_code", "guard_names", "is_calling", "mrkdwn", "pieces", "shorten"]
 
 JOINER = "\u2060"
-"""The word joiner: it has no width and allows no line break. Outside text is freed of it first, so wherever it stands
-Lore put it, between two signs that mean something to Slack only when they touch."""
+"""The word joiner, without width or line break. Lore puts it between two characters that mean something to Slack only
+when they touch; it is removed from outside text first."""
 
 CALLING = ("here", "channel", "everyone", "group", "subteam")
 LONGEST_NAME = 64
@@ -44,7 +44,7 @@ def clean(text: str) -> str:
 
 
 def is_calling(following: str) -> bool:
-    """Whether an @ before this text would call a group, however its name is written: `ＨＥＲＥ`, `h&#101;re`."""
+    """Return True if an @ before this text would call a group, also one written `ＨＥＲＥ` or `h&#101;re`."""
     name = _MARKUP.sub("", html.unescape(following[:LONGEST_NAME]).translate(UNSEEN))
     return unicodedata.normalize("NFKC", name).casefold().startswith(CALLING)
 
@@ -60,7 +60,7 @@ def guard_names(text: str, *, before: str = "", after: str = "") -> str:
 
 
 def guard_code(code: str) -> str:
-    """Code that reads as it was, in which Slack finds no mention and no link with another label.
+    """Return code that looks the same, in which Slack finds no mention and no link with another label.
 
     A bare `@here` stays as it is in code: it is a decorator there, somebody may copy it, and Slack links no names in
     code. A token in angle brackets gets a joiner, because Slack reads these before it looks for code.
@@ -69,13 +69,13 @@ def guard_code(code: str) -> str:
 
 
 def mrkdwn(text: str) -> str:
-    """Outside text for a mrkdwn text object or the text of a message, where it is shown as it stands."""
+    """Return outside text for a mrkdwn text object or the text of a message, where Slack shows it as it is."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return guard_names(escaped)
 
 
 def pieces(text: str, most: int) -> Iterator[str]:
-    """The text in pieces of at most `most` characters, cut between graphemes (but for absurdly long ones)."""
+    """Yield a text in pieces of at most `most` characters, cut between graphemes unless one is absurdly long."""
     if len(text) <= most:
         yield from (text,) * bool(text)
         return
@@ -92,6 +92,6 @@ def pieces(text: str, most: int) -> Iterator[str]:
 
 
 def shorten(text: str, most: int) -> str:
-    """The text in one line of at most `most` characters; an ellipsis stands for what is left out."""
+    """Return a text in one line of at most `most` characters, with an ellipsis if it is cut."""
     line = " ".join(text.translate(UNSEEN).split())
     return line if len(line) <= most else next(pieces(line, most - 1)).rstrip() + "…"

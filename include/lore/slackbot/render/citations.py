@@ -1,4 +1,4 @@
-"""The sources of an answer as a compact list: a line each, its number, its title as a link."""
+"""The sources of an answer as a compact list: a number and a linked title on each line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MOST_NEAREST = 5
 LONGEST_TITLE = 80
 LONGEST_LINK = 600
 LONGEST_LIST = 2_400
-"""Characters of the list: with the largest Markdown beside it, still a message that Slack takes."""
+"""Characters of the list: together with the longest Markdown, Slack still accepts the message."""
 
 _MARKS = re.compile(r"([*_~`])")
 
 
 def source_blocks(answer: Answer) -> tuple[Block, ...]:
-    """A block with the sources that the answer cites; where it cites none, with the nearest pages; else nothing."""
+    """Return a block with the cited sources, or the nearest pages if there are none; () for neither."""
     if answer.citations:
         lines = [(f"[{citation.number}] ", citation) for citation in answer.citations]
         return (_context(phrases.SOURCES, lines, MOST_SOURCES),)
@@ -49,12 +49,12 @@ def _context(heading: str, entries: Sequence[tuple[str, Citation]], most: int) -
 
 
 def small_print(text: str) -> Block:
-    """A line in small type below a message. `text` is mrkdwn, and read as no more than that."""
+    """Return a block of small text. `text` is mrkdwn in which Slack makes no links or mentions of its own."""
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text, "verbatim": True}]}
 
 
 def _named(citation: Citation) -> str:
-    """A page by its title and last heading, linked where it has an address."""
+    """Return a page's title and last heading, as a link if it has an address."""
     heading = citation.headings[-1] if citation.headings else ""
     names = dict.fromkeys(name for part in (citation.title, heading) if (name := shorten(part, LONGEST_TITLE)))
     title = (

@@ -1,4 +1,4 @@
-"""The smallest pieces of an answer, between which a message may end and the next begin."""
+"""Fragments: the smallest pieces of an answer, between which a message may end and the next begin."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["BreakRank", "Fragment"]
 
 
 class BreakRank(IntEnum):
-    """How good a place before a piece is to end a message, as a person would choose."""
+    """The quality of the place before a fragment as the end of a message, as a person would choose."""
 
     GLUED = 0
-    """Only where there is no other place at all: before a table's first row, or a title's underline."""
+    """The last resort: before a table's first row, or below a heading."""
     INSIDE = 1
     """Within an endless word."""
     MARKED = 2
-    """Between words that are bold together."""
+    """Between words in one emphasis."""
     WORD = 3
     SENTENCE = 4
     LINE = 5
@@ -29,10 +29,10 @@ class BreakRank(IntEnum):
 class Fragment:
     """A piece of safe Markdown that is never cut: a word, a link, a line of code, a row of a table.
 
-    `space` stands between it and the piece before, and is left out where a message begins with it. `closing` ends the
-    message before it, and `reopening` begins the one with it, where both are in one code block, table or emphasis.
-    `after` is what would close a message that ended behind it. `part` says that Slack may make a block of its own of
-    what begins here, `row` that this is a row of a table. `indent` is by how many spaces it begins.
+    `space` separates it from the fragment before, and is left out at the start of a message. Where two messages share
+    a code block, table or emphasis, `closing` ends the one before it and `reopening` begins the one with it. `after`
+    closes what is open. `part` is True where Slack may make a block of its own, `row` for a row of a table. `indent` is
+    the number of spaces it begins with.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""What the bot asks of Slack, over slack_sdk's client."""
+"""The bot's calls of Slack's Web API."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ MEMBERS_PAGE = 1_000
 MAX_PAGES = 100
 MAX_PROMPTS = 4
 TRIGGER_SECONDS = 1.0
-"""A trigger is good for three seconds, so that longer waits before another try are in vain."""
+"""A trigger is valid for three seconds, so longer waits before a retry are useless."""
 GONE = frozenset({"message_not_found", "thread_not_found"})
 
 
 class BotApi:
-    """The Web API with the bot's token; see `types.BotApi`."""
+    """The Web API with the bot's token; used by several threads.
+
+    Every call has a timeout and bounded retries, and raises SlackCallError. Links aren't unfurled. `metadata` is
+    the payload of a Lore event, which only the bot sees.
+    """
 
     def __init__(self, caller: SlackCaller) -> None:
         self._call = caller.call
         self._identity: BotIdentity | None = None
 
     def identity(self) -> BotIdentity:
-        """Who the bot is: asked once, since it never changes. Raises SlackCallError."""
+        """Return the bot's identity, which is asked for once."""
         if self._identity is None:
             self._identity = self._who()
         return self._identity
@@ -43,8 +47,8 @@ class BotApi:
     def _who(self) -> BotIdentity:
         data = self._call("auth.test")
         team, user, bot, name, url = (as_text(data.get(k)) for k in ("team_id", "user_id", "bot_id", "user", "url"))
-        if not (team and user):  # a bot that does not know itself would answer itself
-            raise unreachable("auth.test", "its answer names no bot")
+        if not (team and user):  # a bot that doesn't know itself would answer itself
+            raise unreachable("auth.test", "the response names no bot")
         return BotIdentity(team, user, bot, name, url.rstrip("/"))
 
     # ------------------------------------------------------------------------------------------------------- messages
@@ -52,7 +56,7 @@ class BotApi:
     def post(
         self, channel: str, message: SlackMessage, *, thread_ts: str = "", metadata: Mapping[str, str] | None = None
     ) -> str:
-        """Post a message and return its ts. Where it is not known whether it came through, the thread is looked at."""
+        """Post a message and return its ts. Where its arrival is uncertain, look for it in the thread first."""
         content = _content(channel, message, metadata) | _given(thread_ts=thread_ts)
         content |= {"unfurl_links": False, "unfurl_media": False}
         try:
@@ -65,8 +69,9 @@ class BotApi:
         return self._begin("chat.postMessage", content)
 
     def _posted(self, channel: str, thread_ts: str, metadata: Mapping[str, str]) -> str:
-        """The ts of the message where it is in the thread already; "" where it is not. Known by its metadata: of the
-        text Slack keeps another form, with its links in angle brackets.
+        """Return the ts of a message that is in the thread already; "" if it isn't.
+
+        Its metadata tells: Slack changes the text.
         """
         me = self.identity()
         for found in reversed(self.replies(channel, thread_ts)):
@@ -76,39 +81,42 @@ class BotApi:
         return ""
 
     def _begin(self, method: str, content: Mapping[str, Any]) -> str:
-        """The ts of a new message. An answer without one says nothing of whether there is a message."""
+        """Return the ts of a new message. A response without one is uncertain."""
         channel = content["channel"]
         ts = self._call(method, json=content, about=channel, twice=False).get("ts")
         if not is_ts(ts):
-            raise unreachable(f"{method} in {channel}", "its answer names no message", uncertain=True)
+            raise unreachable(f"{method} in {channel}", "the response names no message", uncertain=True)
         return as_text(ts)
 
     def post_ephemeral(self, channel: str, user: str, message: SlackMessage, *, thread_ts: str = "") -> None:
-        """A message that one person alone sees."""
+        """Post a message that only one person sees."""
         content = _content(channel, message, None) | {"user": user} | _given(thread_ts=thread_ts)
-        self._call("chat.postEphemeral", json=content, about=channel)  # twice is better than never, and it vanishes
+        self._call("chat.postEphemeral", json=content, about=channel)  # twice is better than never
 
     def update(
         self, channel: str, ts: str, message: SlackMessage, *, metadata: Mapping[str, str] | None = None
     ) -> None:
-        """Put another message in the place of one of the bot's own."""
-        content = _content(channel, message, metadata) | {"ts": ts, "blocks": list(message.blocks)}  # left out: kept
+        """Replace one of the bot's own messages."""
+        content = _content(channel, message, metadata) | {
+            "ts": ts,
+            "blocks": list(message.blocks),
+        }  # Slack keeps blocks that are left out
         self._call("chat.update", json=content, about=channel)
 
     def delete(self, channel: str, ts: str) -> None:
-        """Take one of the bot's own messages away."""
+        """Delete one of the bot's own messages."""
         self._call("chat.delete", json={"channel": channel, "ts": ts}, about=channel, done=GONE)
 
     # -------------------------------------------------------------------------------------------------------- streams
 
     def start_stream(self, channel: str, thread_ts: str, *, team: str, user: str, markdown: str) -> str:
-        """Begin a message that grows; returns its ts."""
+        """Begin a message that grows, and return its ts; `team` and `user` are those of the asker."""
         content = {"channel": channel, "thread_ts": thread_ts, "recipient_team_id": team, "recipient_user_id": user}
         content |= _given(markdown_text=markdown)
         return self._begin("chat.startStream", content)
 
     def append_stream(self, channel: str, ts: str, markdown: str) -> None:
-        """Let it grow."""
+        """Append to a stream."""
         content = {"channel": channel, "ts": ts, "markdown_text": markdown}
         self._call("chat.appendStream", json=content, about=channel, twice=False)
 
@@ -121,7 +129,7 @@ class BotApi:
         blocks: Sequence[Block] = (),
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        """End a stream; `blocks` stand below what was streamed."""
+        """End a stream, with blocks below it."""
         content: dict[str, Any] = {"channel": channel, "ts": ts} | _given(markdown_text=markdown, blocks=list(blocks))
         content |= _given(metadata=_metadata(metadata))
         ended = frozenset({"message_not_in_streaming_state"})
@@ -130,12 +138,12 @@ class BotApi:
     # ------------------------------------------------------------------------------------------------------ assistant
 
     def set_status(self, channel: str, thread_ts: str, status: str) -> None:
-        """Show what the bot does, below the thread."""
+        """Show what the bot does, below the thread, until its next message; "" shows nothing."""
         content = {"channel_id": channel, "thread_ts": thread_ts, "status": status}
         self._call("assistant.threads.setStatus", json=content, about=channel)
 
     def set_prompts(self, channel: str, thread_ts: str, prompts: Sequence[str], *, title: str = "") -> None:
-        """Suggest the first four of these questions."""
+        """Suggest the first four prompts in the assistant pane."""
         shown = [{"title": prompt, "message": prompt} for prompt in prompts[:MAX_PROMPTS]]
         content = {"channel_id": channel, "thread_ts": thread_ts, "prompts": shown} | _given(title=title)
         self._call("assistant.threads.setSuggestedPrompts", json=content, about=channel)
@@ -143,7 +151,7 @@ class BotApi:
     # -------------------------------------------------------------------------------------------------------- reading
 
     def replies(self, channel: str, thread_ts: str, *, oldest: str = "", limit: int = 200) -> list[Mapping[str, Any]]:
-        """The first message of a thread and the last ones, `limit` in all, oldest first.
+        """Return the first message of a thread and the last ones, `limit` in all, oldest first.
 
         Slack gives a thread from its beginning; of one with thousands of replies the first two thousand are read.
         """
@@ -155,14 +163,14 @@ class BotApi:
         return found if len(found) <= limit else [*found[:1], *found[len(found) - limit + 1 :]]
 
     def history(self, channel: str, *, latest: str = "", limit: int = 20) -> list[Mapping[str, Any]]:
-        """The last messages of a conversation, oldest first."""
+        """Return the last messages of a conversation up to `latest`, oldest first, without those in threads."""
         params = {"channel": channel, "limit": limit, "include_all_metadata": True}
         params |= {"latest": latest, "inclusive": True} if latest else {}
         data = self._call("conversations.history", params=params, about=channel)
         return as_mappings(data.get("messages"))[::-1]
 
     def message(self, channel: str, ts: str) -> Mapping[str, Any] | None:
-        """One message; None where there is none."""
+        """Return one message, also one in a thread; None if there is none."""
         params = {"channel": channel, "ts": ts, "oldest": ts, "latest": ts, "inclusive": True, "limit": 10}
         params["include_all_metadata"] = True
         try:
@@ -175,36 +183,34 @@ class BotApi:
         return next((one for one in found if one.get("subtype") != "tombstone"), None)
 
     def channel(self, channel: str) -> Mapping[str, Any]:
-        """What Slack knows of a channel."""
+        """Return the response of `conversations.info`."""
         return as_mapping(self._call("conversations.info", params={"channel": channel}, about=channel).get("channel"))
 
     def user(self, user: str) -> Mapping[str, Any]:
-        """What Slack knows of a person."""
+        """Return the response of `users.info`."""
         return as_mapping(self._call("users.info", params={"user": user}).get("user"))
 
     def private_channels_of(self, user: str) -> frozenset[str]:
-        """Ids of the private channels of a person that the bot is in as well."""
+        """Return the ids of the private channels that both a person and the bot are in."""
         params = {"user": user, "types": "private_channel", "limit": LIST_PAGE}
         pages = self._pages("users.conversations", params, "")
         return frozenset(as_text(one.get("id")) for page in pages for one in as_mappings(page.get("channels"))) - {""}
 
     def is_member(self, channel: str, user: str) -> bool:
-        """Whether a person is a member of a channel."""
+        """Return True if a person is a member of a channel."""
         params = {"channel": channel, "limit": MEMBERS_PAGE}
         return any(user in _list(page.get("members")) for page in self._pages("conversations.members", params, channel))
 
     def open_view(self, trigger: str, view: Mapping[str, Any]) -> None:
-        """Open a modal."""
+        """Open a modal; a trigger is valid for three seconds."""
         content = {"trigger_id": trigger, "view": dict(view)}
         opened = frozenset({"exchanged_trigger_id"})
         self._call("views.open", json=content, done=opened, max_wait=TRIGGER_SECONDS)
 
     def permalink(self, channel: str, ts: str) -> str:
-        """A link to a message."""
+        """Return a link to a message."""
         data = self._call("chat.getPermalink", params={"channel": channel, "message_ts": ts}, about=channel)
         return as_text(data.get("permalink"))
-
-    # ---------------------------------------------------------------------------------------------------- inner parts
 
     def _pages(
         self, method: str, params: Mapping[str, Any], about: str, *, most: int = MAX_PAGES
@@ -228,7 +234,7 @@ def _metadata(payload: Mapping[str, str] | None) -> dict[str, Any] | None:
 
 
 def _given(**values: Any) -> dict[str, Any]:
-    """Those that are not empty."""
+    """Return the values that aren't empty."""
     return {name: value for name, value in values.items() if value}
 
 

@@ -1,4 +1,4 @@
-"""How Slack's Web API is called: with a limit of time, and again where that helps and does nothing twice."""
+"""Calls of Slack's Web API: with a timeout, and with retries that do nothing twice."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 __all__ = ["SlackCaller", "make_client"]
 
 MAX_WAIT = 30.0
-"""Seconds. A wait that Slack asks for and that is longer is an error instead: people sit before their screens."""
+"""Seconds. A longer wait that Slack asks for is an error: people are waiting."""
 FIRST_WAIT = 0.5
 LONGEST_STEP = 8.0
 UNDONE_STATUS = 503
-"""Of Slack's errors this one says that nothing was done."""
+"""The one server error that says that nothing was done."""
 
 Params = Mapping[str, Any]
 
 
 def make_client(token: str, base_url: str, timeout: float) -> WebClient:
-    """slack_sdk's client, which repeats nothing by itself and logs nothing: its lines hold what people wrote."""
+    """Return slack_sdk's client without retries of its own, and without its log, which quotes what people wrote."""
     from slack_sdk import WebClient
 
     silent = logging.Logger("lore.slackbot.wire", level=logging.CRITICAL + 1)
@@ -50,11 +50,11 @@ def make_client(token: str, base_url: str, timeout: float) -> WebClient:
 
 
 class SlackCaller:
-    """Calls methods with one token. It may be used by several threads.
+    """Calls methods with one token; used by several threads.
 
     A call that fails for the moment is repeated `max_retries` times: after the wait that a 429 asks for, else after
-    half a second, doubled each time. `on_dead` is told once when the token is not good any more. `sleep` and `chance`
-    (from 0 to 1) are there for tests.
+    half a second, doubled each time. `on_dead` is called once when the token is no longer valid. `sleep` and `chance`
+    (from 0 to 1) are for tests.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class SlackCaller:
         self._lock = Lock()
 
     def leave(self, seconds: float) -> None:
-        """Be done in so many seconds: calls that begin from now on last no longer, and after that all fail at once."""
+        """End all calls within so many seconds; after that, each fails at once."""
         self._ends = time.monotonic() + seconds
         timer = Timer(seconds, self._ended.set)
         timer.daemon = True
@@ -95,11 +95,11 @@ class SlackCaller:
         done: frozenset[str] = frozenset(),
         max_wait: float = MAX_WAIT,
     ) -> Mapping[str, Any]:
-        """What the method answers; `about` names in errors where. Raises SlackCallError.
+        """Call a method and return its response. Raises SlackCallError, which names what the call is `about`.
 
-        `twice` says whether the call may be repeated where it may have been carried out; where it may not, that is an
-        UncertainCallError. `done` are refusals of a repeated call that mean that it was carried out before. No single
-        wait is longer than `max_wait` seconds.
+        A call that may have been carried out is repeated only if it may happen `twice`, else it raises
+        UncertainCallError. `done` are refusals of a repeated call that mean it was carried out before. No wait is
+        longer than `max_wait` seconds.
         """
         asked = f"{method} in {about}" if about else method
         uncertain = False
@@ -123,7 +123,7 @@ class SlackCaller:
         from slack_sdk.errors import SlackApiError
 
         if self._ended.is_set():
-            return _Outcome(failure="the bot stops", undone=True)
+            return _Outcome(failure="the bot is stopping", undone=True)
         self._client.timeout = max(1, int(min(self._timeout, self._ends - time.monotonic())))
         sent: dict[str, Any] = {"json": dict(json)} if json is not None else {"params": dict(params or {})}
         try:
@@ -134,8 +134,8 @@ class SlackCaller:
             cause = getattr(error, "reason", error)
             never_sent = isinstance(error, URLError) and isinstance(cause, ConnectionRefusedError | socket.gaierror)
             return _Outcome(failure=_what(cause), undone=never_sent)
-        except (ValueError, AttributeError, RecursionError):  # JSON that slack_sdk cannot take apart
-            return _Outcome(failure="it answered something else than Slack does")
+        except (ValueError, AttributeError, RecursionError):  # a response that slack_sdk can't read
+            return _Outcome(failure="the response isn't Slack's")
         data = response.data
         return _Outcome(data if isinstance(data, dict) else {}, status=200)
 
@@ -156,7 +156,7 @@ class SlackCaller:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """How one try ended. `status` is 0 where no answer came; `undone` is True where the request was never sent."""
+    """The outcome of one try. `status` is 0 without a response; `undone` is True if the request was never sent."""
 
     answer: Mapping[str, Any] = field(default_factory=dict)
     status: int = 0
@@ -178,12 +178,12 @@ class _Outcome:
 
     @property
     def passing(self) -> bool:
-        """Whether it is a trouble of Slack or of the way to it."""
+        """True if Slack or the network failed for the moment."""
         return self.status == 0 or self.status >= 500 or self.code in PASSING or not self.code
 
     @property
     def uncertain(self) -> bool:
-        """Whether the call may have been carried out although it failed."""
+        """True if the call may have been carried out although it failed."""
         undone = self.undone or self.status == UNDONE_STATUS or self.code == "service_unavailable"
         return self.passing and not self.limited and not undone
 
@@ -191,11 +191,11 @@ class _Outcome:
     def reason(self) -> str:
         if self.failure:
             return self.failure
-        return f"it answered {self.code}" if self.code else f"it answered with status {self.status}"
+        return f"it responded {self.code}" if self.code else f"it responded with status {self.status}"
 
 
 def _refused_outcome(response: Any) -> _Outcome:
-    """An answer that is not ok. Slack's are JSON; what stands before Slack may answer anything."""
+    """Return the outcome of a refusal. A proxy may have sent anything."""
     data = response.data if isinstance(response.data, dict) else {}
     headers = {str(name).lower(): str(value) for name, value in dict(response.headers or {}).items()}
     given = headers.get("retry-after", "")
@@ -204,11 +204,11 @@ def _refused_outcome(response: Any) -> _Outcome:
 
 
 def _what(cause: object) -> str:
-    """A failure in a few words of ours: a library's own may repeat what was sent."""
+    """Return the reason of a failure in our words: a library's may quote what was sent."""
     if isinstance(cause, TimeoutError):
-        return "it did not answer in time"
+        return "it didn't respond in time"
     if isinstance(cause, ConnectionRefusedError):
         return "the connection was refused"
     if isinstance(cause, socket.gaierror):
-        return "its name could not be resolved"
+        return "its name couldn't be resolved"
     return f"the connection failed ({type(cause).__name__})"

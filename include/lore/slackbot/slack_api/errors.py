@@ -1,4 +1,4 @@
-"""What Slack refuses a bot, in words that a person can act on."""
+"""Errors of Slack's Web API, with remedies."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from lore.errors import LoreError
 from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_text
+from lore.sources.slack.errors import SET_TOKEN, error_code
 
 __all__ = [
     "PASSING",
@@ -25,23 +26,22 @@ __all__ = [
 
 RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 PASSING = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
-"""Slack's own trouble, which passes. Only the third says that nothing was done."""
+"""Slack's own failures, worth a retry. Only the third says that nothing was done."""
 TOKEN_CODES = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
-"""After these no call succeeds any more, until a person sets another token."""
+"""After these, no call succeeds until somebody sets another token."""
 
-_SET_TOKEN = "Set LORE_SLACK_TOKEN to the Bot User OAuth Token (xoxb-…) from the app's page OAuth & Permissions."  # noqa: S105
 _SET_APP_TOKEN = (
     "Turn Socket Mode on, and set LORE_SLACK_APP_TOKEN to an app-level token (xapp-…) with the scope "  # noqa: S105
     "connections:write, from the app's page Basic Information."
 )
-_REPORT = "This is a mistake in Lore: please report it, with the id of the answer."
-_GONE = "It was deleted meanwhile; nothing has to be done."
+_REPORT = "This is a bug in Lore: please report it with the answer's id."
+_GONE = "It was deleted; there is nothing to do."
 _REMEDIES = {
     "not_in_channel": "Invite the bot: type /invite and its @name in the channel.",
     "channel_not_found": "The channel was deleted, or the bot was removed from it: invite it again.",
-    "is_archived": "The channel was archived; nothing can be posted there.",
-    "user_not_in_channel": "The person left the channel; nothing has to be done.",
-    "user_not_found": "The person is not known in this workspace; nothing has to be done.",
+    "is_archived": "The channel was archived; there is nothing to do.",
+    "user_not_in_channel": "The person left the channel; there is nothing to do.",
+    "user_not_found": "The person isn't in this workspace; there is nothing to do.",
     "message_not_found": _GONE,
     "thread_not_found": _GONE,
     "cant_update_message": _GONE,
@@ -49,45 +49,45 @@ _REMEDIES = {
     "msg_blocks_too_long": _REPORT,
     "invalid_blocks": _REPORT,
     "invalid_arguments": _REPORT,
-    "expired_trigger_id": "Slack allows three seconds between a press and the dialogue; press again.",
-    "not_allowed_token_type": f"This kind of token may not do that. {_SET_TOKEN}",
+    "expired_trigger_id": "Slack allows three seconds between a press and the modal; press again.",
+    "not_allowed_token_type": f"This kind of token can't do that. {SET_TOKEN}",
     "unknown_method": "Check LORE_SLACK_BASE_URL: Slack's API is https://slack.com/api/.",
 }
 
 
 class UncertainCallError(SlackCallError):
-    """The call failed on its way, so that Slack may have carried it out or not."""
+    """The call failed on its way: Slack may have carried it out or not."""
 
 
 def refusal(asked: str, answer: Mapping[str, Any]) -> SlackCallError:
-    """The error for an answer that is not ok; `asked` is the method, with its channel."""
+    """Return the error for a refusal; `asked` is the method with its channel."""
     code = error_code(answer.get("error")) or "unknown_error"
     if code == "missing_scope":
         needed = _scopes(answer.get("needed"))
         return SlackCallError(
-            f"Slack refuses {asked}: the bot's token lacks the scope {needed or '(Slack does not say which)'}.",
+            f"Slack refuses {asked}: the bot's token lacks the scope {needed or '(unknown)'}.",
             code=code,
-            remedy=f"Add {needed or 'it'} to the app under OAuth & Permissions, or its whole manifest anew, and "
+            remedy=f"Add {needed or 'it'} to the app under OAuth & Permissions, or paste the manifest again, and "
             "reinstall the app.",
         )
     return SlackCallError(f"Slack refuses {asked}: {code}.", code=code, remedy=_remedy(asked, code))
 
 
 def rate_limited(asked: str, seconds: float) -> SlackCallError:
-    """The error for a call that Slack does not want yet."""
+    """Return the error for a rate limit that lasts so many seconds."""
     return SlackCallError(
-        f"Slack refuses {asked}: it was called too often, and should not be for {seconds:g} s.",
+        f"Slack refuses {asked}: it was called too often, and can be called again in {seconds:g} s.",
         code="ratelimited",
-        remedy="It is tried again later. If it happens often, lower LORE_SLACK_WORKERS.",
+        remedy="Lore retries later. If this happens often, lower LORE_SLACK_WORKERS.",
         retryable=True,
     )
 
 
 def unreachable(asked: str, reason: str, *, uncertain: bool = False) -> SlackCallError:
-    """The error for a call that did not come through."""
+    """Return the error for a call that didn't reach Slack, or may not have."""
     kind = UncertainCallError if uncertain else SlackCallError
     return kind(
-        f"Slack could not be reached for {asked}: {reason}.",
+        f"Couldn't reach Slack for {asked}: {reason}.",
         code="unreachable",
         remedy="Check the network, LORE_SLACK_BASE_URL and Slack's status page.",
         retryable=True,
@@ -95,24 +95,16 @@ def unreachable(asked: str, reason: str, *, uncertain: bool = False) -> SlackCal
 
 
 def log_level(error: LoreError, usual: int) -> int:
-    """How loudly the log says what failed by an error: in a whisper where the token is not good any more, because that
-    ends the bot, which says so once.
-    """
+    """Return the log level of an error: DEBUG for an invalid token, which ends the bot with an error of its own."""
     return logging.DEBUG if isinstance(error, SlackCallError) and error.code in TOKEN_CODES else usual
-
-
-def error_code(value: object) -> str:
-    """An error code, which is a word; anything else that a server says is not repeated."""
-    text = as_text(value)
-    return text if re.fullmatch(r"[a-z_]{1,60}", text) else ""
 
 
 def _remedy(asked: str, code: str) -> str:
     if code in TOKEN_CODES:
-        where = _SET_APP_TOKEN if asked.startswith("apps.connections.open") else _SET_TOKEN
+        where = _SET_APP_TOKEN if asked.startswith("apps.connections.open") else SET_TOKEN
         return f"The token is wrong, was revoked or has expired. {where}"
     if code == "not_allowed_token_type" and asked.startswith("apps.connections.open"):
-        return f"This kind of token may not do that. {_SET_APP_TOKEN}"
+        return f"This kind of token can't do that. {_SET_APP_TOKEN}"
     if code.startswith("restricted_action") or code in ("access_denied", "no_permission", "team_access_not_granted"):
         return "An administrator of the workspace must allow the bot to do that."
     return _REMEDIES.get(code, "Look up the code on the page of the method in Slack's documentation.")
