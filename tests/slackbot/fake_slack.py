@@ -34,7 +34,7 @@ class Call:
 
 
 @dataclass
-class RateLimitHit:
+class PlannedRefusal:
     """Calls of `name` fail with `code`, `times` times once `after` of them have passed (None: for good).
 
     `channel` narrows it to calls in that channel.
@@ -70,7 +70,7 @@ class FakeSlack:
     start: int = field(default_factory=lambda: int(time.time()))
     before: Callable[[str, Mapping[str, Any]], None] | None = None
     calls: list[Call] = field(default_factory=list)
-    refusals: list[RateLimitHit] = field(default_factory=list)
+    refusals: list[PlannedRefusal] = field(default_factory=list)
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
     members: dict[str, set[str]] = field(default_factory=dict)
     users: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class FakeSlack:
         retryable: bool = False,
     ) -> None:
         """Let calls of a verb fail with SlackError of this code."""
-        self.refusals.append(RateLimitHit(name, code, times, after, channel, retryable))
+        self.refusals.append(PlannedRefusal(name, code, times, after, channel, retryable))
 
     def event(self, channel: str, message: Mapping[str, Any], *, kind: str = "", **more: Any) -> dict[str, Any]:
         """The body in which Slack tells of a message; `kind` "app_mention" for the other event of it."""

@@ -21,7 +21,7 @@ from lore.slackbot.app.assembly import open_queue, process_name
 from lore.slackbot.events.mentions import question_text
 from lore.slackbot.queue.leases import HeldLeases
 from lore.slackbot.slack_api.api import BotApi
-from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.slack_api.error_log import ErrorLog
 from lore.slackbot.types import SlackQuestion
 from lore.types import Answer, Plan, Question, Trace
@@ -43,7 +43,7 @@ class Slow:
 
 
 def main(base_url: str, token: str, records_url: str, channel: str, *asked: str) -> None:
-    slack = BotApi(SlackCaller(make_client(token, base_url, 20.0), max_retries=2))
+    slack = BotApi(SlackCaller(token, base_url, 20.0, max_retries=2))
     me = slack.identity()
     engine = open_engine(records_url)
     queue = open_queue(

@@ -12,7 +12,7 @@ import pytest
 from lore.slackbot.app.app import EventExecutor, EventHandlers, make_app
 from lore.slackbot.app.socket import SocketTransport
 from lore.slackbot.background import BackgroundPool
-from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.slack_api.rate_budgets import TokenBucket
 from lore.slackbot.types import BotIdentity
 
@@ -51,7 +51,7 @@ class World:
         others = ("command", "opened", "button", "why", "reason", "reaction", "any_event")
         handlers = EventHandlers(message=self.asked.append, **dict.fromkeys(others, nothing))
         app = make_app(handlers, self.executor, BotIdentity(TEAM, BOT_USER, BOT, "lore"))
-        caller = SlackCaller(make_client(slack.app_token, slack.base_url, 5.0), max_retries=0)
+        caller = SlackCaller(slack.app_token, slack.base_url, 5.0, max_retries=0)
         self.transport = SocketTransport(app, caller, ping=0.05, renewals=renewals)
 
     def takes(self, text: str) -> bool:

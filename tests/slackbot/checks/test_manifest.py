@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from lore.slackbot.checks.manifest import AppManifest
 from lore.slackbot.slack_api.api import BotApi
-from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.types import SlackCallError, SlackMessage
 
 from tests.servers.slack.app import BOT_USER, SlackApp, channel, direct, group_direct, person
@@ -55,7 +55,7 @@ def calling(scopes: Collection[str]) -> Iterator[tuple[BotApi, dict[str, str]]]:
     ]
     with SlackApp(made, [person("U1"), person("U2")], scopes=scopes) as slack:
         said = {place: slack.say("U1", place, "How?", send=False)["ts"] for place in PLACES}
-        yield BotApi(SlackCaller(make_client(slack.bot_token, slack.base_url, 5.0), max_retries=0)), said
+        yield BotApi(SlackCaller(slack.bot_token, slack.base_url, 5.0, max_retries=0)), said
 
 
 def refused(scopes: Collection[str]) -> set[str]:

@@ -6,69 +6,11 @@ import re
 
 import pytest
 from lore.errors import RecordsError
-from lore.slackbot.events.incoming import ForgetMe, Greeting, Ignored, Incoming, read_command, read_event
-from lore.slackbot.types import BotIdentity, SlackQuestion
+from lore.slackbot.events.incoming import Greeting, Ignored, read_command
+from lore.slackbot.types import SlackQuestion
 from lore.sources.slack.values import is_ts
 
-BOT = BotIdentity("T1", "UBOT", "BBOT", "lore")
-TS, ROOT = "1764500100.000200", "1764500000.000100"
-NOW = 1764500101.0
-
-
-class Answered:
-    """The threads in which the bot answered."""
-
-    def __init__(self, *threads: tuple[str, str, str], failing: bool = False) -> None:
-        self.threads = threads
-        self.failing = failing
-
-    def keep(self, team: str, channel: str, ts: str, *, thread_ts: str, answer_id: str, asker: str) -> None:
-        raise NotImplementedError
-
-    def answer_at(self, team: str, channel: str, ts: str) -> str | None:
-        raise NotImplementedError
-
-    def answered_in(self, team: str, channel: str, thread_ts: str) -> bool:
-        if self.failing:
-            raise RecordsError("The records could not be read.", retryable=True)
-        return (team, channel, thread_ts) in self.threads
-
-
-THERE = Answered(("T1", "C1", ROOT))
-
-
-def body(text: str = "How do I rotate a key?", *, outer: dict[str, object] | None = None, **event: object) -> dict:
-    message = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U1", "ts": TS, "team": "T1"}
-    said = {**message, "event_ts": TS, "text": text, **event}
-    return {"type": "event_callback", "team_id": "T1", "api_app_id": "ALORE", "event": said, **(outer or {})}
-
-
-def channel(text: str, **event: object) -> dict:
-    return body(text, **{"channel": "C1", "channel_type": "channel", **event})
-
-
-def mention(text: str, **event: object) -> dict:
-    made = channel(text, type="app_mention", **event)
-    del made["event"]["channel_type"]  # Slack does not say it there
-    return made
-
-
-def read(given: dict, places: Answered | None = THERE, now: float = NOW) -> Incoming:
-    return read_event(given, BOT, places, clock=lambda: now)
-
-
-def asked(given: dict, places: Answered | None = THERE) -> SlackQuestion:
-    found = read(given, places)
-    assert isinstance(found, SlackQuestion), found
-    return found
-
-
-def nested(depth: int) -> object:
-    value: object = "x"
-    for _ in range(depth):
-        value = [value]
-    return value
-
+from tests.slackbot.events.bodies import BOT, NOW, ROOT, TS, Answered, asked, body, channel, mention, nested, read
 
 ODD = {
     "null": None,
@@ -299,79 +241,3 @@ class TestText:
         found = read(body("word " + piece * 20_000))
         assert isinstance(found, SlackQuestion)
         assert len(found.text) <= 30_000
-
-
-class TestForgetMe:
-    @pytest.mark.parametrize("text", ["forget me", "Forget me!", " forget  me please. ", "Forget me, please"])
-    def test_is_understood_where_the_asker_is_alone_with_the_bot(self, text: str) -> None:
-        assert isinstance(read(body(text)), ForgetMe)
-        assert isinstance(read(body(text, thread_ts=ROOT)), ForgetMe)
-        assert isinstance(read_command(command(text), BOT), ForgetMe)
-
-    @pytest.mark.parametrize(
-        "given",
-        [mention("<@UBOT> forget me"), channel("forget me", thread_ts=ROOT), body("how do I make it forget me?")],
-        ids=["mention", "thread", "question"],
-    )
-    def test_and_nowhere_else(self, given: dict) -> None:
-        assert isinstance(read(given), SlackQuestion)
-
-
-class TestOtherWorkspaces:
-    @pytest.mark.parametrize(
-        "event",
-        [
-            {"user_team": "T2"},
-            {"source_team": "T2", "user_team": "T1"},
-            {"team": "T2"},
-            {"user_profile": {"team": "T2"}},
-            {"user_team": "E2"},
-        ],
-    )
-    def test_who_comes_from_another_workspace_is_external(self, event: dict) -> None:
-        outer = {"is_ext_shared_channel": True, "authorizations": [{"team_id": "T1", "enterprise_id": "E1"}]}
-        given = mention("<@UBOT> what now?", **event) | outer
-        question = asked(given)
-        assert question.external
-        assert question.team == "T1"
-
-    @pytest.mark.parametrize(
-        "event", [{}, {"user_team": "T1", "source_team": "T1"}, {"user_team": "E1"}, {"team": None}]
-    )
-    def test_who_is_of_the_own_workspace_or_organisation_is_not(self, event: dict) -> None:
-        outer = {"is_ext_shared_channel": True, "authorizations": [{"team_id": "T1", "enterprise_id": "E1"}]}
-        assert not asked(mention("<@UBOT> what now?", **event) | outer).external
-
-    def test_the_key_is_of_the_own_workspace_whoever_shares_the_channel(self) -> None:
-        given = mention("<@UBOT> what now?") | {"team_id": "T2", "authorizations": [{"team_id": "T2"}]}
-        assert asked(given).key == f"T1:C1:{TS}"
-
-
-def command(text: str, **more: object) -> dict:
-    known = {"command": "/lore", "trigger_id": "9.8.abc", "team_id": "T1", "user_id": "U1", "channel_id": "C1"}
-    return {**known, "channel_name": "general", "text": text, **more}
-
-
-class TestCommands:
-    def test_is_a_question_that_only_the_asker_sees_answered(self) -> None:
-        assert read_command(command("How do I rotate a key?"), BOT) == SlackQuestion(
-            "T1:command:9.8.abc", "command", "T1", "C1", "channel", "U1", "", "", "How do I rotate a key?"
-        )
-
-    def test_in_a_direct_message_too(self) -> None:
-        question = read_command(command("what now?", channel_id="D1", channel_name="directmessage"), BOT)
-        assert isinstance(question, SlackQuestion)
-        assert question.room == "direct"
-
-    @pytest.mark.parametrize("text", ["", "  ", "help", "Help!", "?"])
-    def test_without_a_question_it_says_how_to_ask(self, text: str) -> None:
-        assert isinstance(read_command(command(text), BOT), Greeting)
-
-    def test_of_another_workspace_is_external(self) -> None:
-        question = read_command(command("what now?", team_id="T2"), BOT)
-        assert isinstance(question, SlackQuestion)
-        assert question.external
-
-    @pytest.mark.parametrize("lacking", ["trigger_id", "channel_id", "user_id"])
-    def test_what_names_nobody_is_no_command(self, lacking: str) -> None:
-        assert isinstance(read_command(command("what now?", **{lacking: ""}), BOT), Ignored)

@@ -2,161 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from lore.records.posted_answers import PostedAnswers
-from lore.records.records import Records
-from lore.slackbot.feedback.handlers import PRESSED, REASON, WHY, FeedbackHandlers, feedback_blocks
-from lore.slackbot.feedback.maintainers import MaintainersChannel
-from lore.slackbot.feedback.views import INPUT, MAX_REASON
-from lore.types import Question
+from lore.slackbot.feedback.handlers import PRESSED, REASON, WHY, feedback_blocks
+from lore.slackbot.feedback.views import MAX_REASON
 
 from tests.records.answers import full_answer
-from tests.slackbot.fake_slack import BOT, FakeSlack
-
-ANSWER = "a" * 32
-TS = "1764500001.000100"
-TRACE = "https://traces.example.com/{id}?tab=1"
-START = 1_764_500_100.0
-
-Body = dict[str, Any]
-
-
-@dataclass
-class Bot:
-    """The handlers over a workspace in memory and records in a file; one answer is in #general (C1), asked by U1."""
-
-    slack: FakeSlack
-    records: Records
-    feedback: FeedbackHandlers
-    flushes: list[float] = field(default_factory=list)
-    while_waiting: list[Callable[[], object]] = field(default_factory=list)
-
-    def opinions(self, answer_id: str = ANSWER) -> list[tuple[str, bool, str]]:
-        return sorted((one.asker, one.helpful, one.reason) for one in self.records.get(answer_id).feedback)
-
-    def told(self) -> list[dict[str, Any]]:
-        return self.slack.own("CMAINT")
-
-
-def make_bot(slack: FakeSlack, records: Records, *, channel: str = "CMAINT", trace_url: str = "") -> Bot:
-    places = PostedAnswers(records.engine)
-    opinions = records.opinions()
-    maintainers = MaintainersChannel(slack, opinions, records.get, channel=channel, trace_url=trace_url)
-    waiting: list[Callable[[], object]] = []
-    flushes: list[float] = []
-
-    def pause(_: float) -> None:
-        if waiting:
-            waiting.pop(0)()
-
-    def asker_of(answer_id: str) -> str:
-        return records.get(answer_id).answer.question.asker
-
-    feedback = FeedbackHandlers(
-        slack,
-        places,
-        opinions,
-        maintainers,
-        me=BOT,
-        asker_of=asker_of,
-        flush=flushes.append,
-        pause=pause,
-        clock=lambda: START,
-    )
-    return Bot(slack, records, feedback, flushes, waiting)
-
-
-@pytest.fixture
-def slack() -> FakeSlack:
-    slack = FakeSlack()
-    slack.add_channel("C1", members=("U1", "U2"))
-    slack.add_channel("CPRIV", members=("U1",), is_private=True)
-    slack.add_channel("D1", members=("U1",))
-    slack.add_channel("CMAINT", members=("U9",))
-    for channel in ("C1", "CPRIV", "D1"):
-        slack.say(channel, BOT.user, "An answer", ts=TS, thread_ts="1764500000.000100")
-    return slack
-
-
-def redact(text: str) -> str:
-    return text.replace("hunter2", "[REDACTED]")
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Records with one answer, of which each test gets a copy."""
-    file = tmp_path_factory.mktemp("records") / "records.db"
-    with Records.open(f"sqlite:///{file}", redact) as records:
-        question = Question("Where is <!channel> *the* key, hunter2?", asker="slack:T1:U1", surface="slack")
-        records.add(full_answer(ANSWER, asker="slack:T1:U1", question=question))
-        for channel in ("C1", "CPRIV", "D1", "CGONE"):
-            PostedAnswers(records.engine).keep(
-                "T1", channel, TS, thread_ts="1764500000.000100", answer_id=ANSWER, asker="slack:T1:U1"
-            )
-    return file
-
-
-@pytest.fixture
-def records(recorded: Path, tmp_path: Path) -> Iterator[Records]:
-    with Records.open(f"sqlite:///{shutil.copy(recorded, tmp_path)}", redact) as records:
-        yield records
-
-
-@pytest.fixture
-def bot(slack: FakeSlack, records: Records) -> Bot:
-    return make_bot(slack, records)
-
-
-def press(value: str, user: str = "U1", *, channel: str = "C1", at: float = START, action: str = PRESSED) -> Body:
-    return {
-        "type": "block_actions",
-        "user": {"id": user, "team_id": "T1"},
-        "team": {"id": "T1"},
-        "trigger_id": f"trigger-{at}",
-        "channel": {"id": channel},
-        "container": {"type": "message", "message_ts": TS, "channel_id": channel, "is_ephemeral": False},
-        "actions": [{"type": "feedback_buttons", "action_id": action, "value": value, "action_ts": f"{at:.6f}"}],
-    }
-
-
-def button(which: str, answer_id: str = ANSWER) -> str:
-    """The value of a button, out of the blocks as Slack shows them."""
-    [block] = feedback_blocks(answer_id)
-    return str(block["elements"][0][f"{which}_button"]["value"])
-
-
-def reaction(name: str, user: str = "U1", *, added: bool = True, at: float = START, **event: Any) -> Body:
-    said = {
-        "type": "reaction_added" if added else "reaction_removed",
-        "user": user,
-        "reaction": name,
-        "item": {"type": "message", "channel": "C1", "ts": TS},
-        "item_user": BOT.user,
-        "event_ts": f"{at:.6f}",
-        **event,
-    }
-    return {"type": "event_callback", "team_id": "T1", "event_id": f"Ev{at}", "event": said}
-
-
-def submission(view: Mapping[str, Any], text: str | None, user: str = "U1") -> Body:
-    """What Slack sends when the view that it was given is filled in and sent."""
-    state = {"values": {INPUT: {INPUT: {"type": "plain_text_input", "value": text}}}}
-    return {
-        "type": "view_submission",
-        "user": {"id": user},
-        "team": {"id": "T1"},
-        "view": {"id": "V1", "state": state, **{key: view[key] for key in ("callback_id", "private_metadata")}},
-    }
-
+from tests.slackbot.fake_slack import BOT
+from tests.slackbot.feedback.bot import (
+    ANSWER,
+    START,
+    TS,
+    Body,
+    Bot,
+    button,
+    press,
+    reaction,
+    submission,
+)
 
 # ------------------------------------------------------------------------------------------------- what Slack is given
 
@@ -197,7 +62,7 @@ def test_a_press_is_kept_with_the_answer(bot: Bot) -> None:
     bot.feedback.on_button(press(button("positive")))
     assert bot.opinions() == [("slack:T1:U1", True, "")]
     assert bot.slack.views == []
-    assert bot.end_notice() == []
+    assert bot.told() == []
 
 
 def test_a_changed_mind_is_counted_once(bot: Bot) -> None:
@@ -236,7 +101,7 @@ def test_an_answer_that_is_never_written_is_given_up(bot: Bot, caplog: pytest.Lo
     assert 0 < len(bot.flushes) < 10
     assert sum(bot.flushes) < 10
     assert "no answer bbbb" in caplog.text
-    assert bot.end_notice() == []
+    assert bot.told() == []
 
 
 @pytest.mark.parametrize(
@@ -343,202 +208,4 @@ def test_events_out_of_order_end_as_if_they_were_in_order(bot: Bot) -> None:
 # ------------------------------------------------------------------------------------------------------------- reasons
 
 
-def with_reason(bot: Bot, text: str | None, *, channel: str = "C1", user: str = "U1", ephemeral: bool = False) -> None:
-    body = press(button("negative"), user, channel=channel)
-    body["container"]["is_ephemeral"] = ephemeral
-    bot.feedback.on_button(body)
-    bot.feedback.on_reason(submission(bot.slack.views[-1][1], text, user))
-
-
-def test_a_reason_is_kept_redacted_and_bounded(bot: Bot) -> None:
-    with_reason(bot, "hunter2 " + "x" * 5000)
-    [(asker, helpful, reason)] = bot.opinions()
-    assert (asker, helpful) == ("slack:T1:U1", False)
-    assert reason.startswith("[REDACTED] xxx")
-    assert len(reason) < MAX_REASON + 20
-
-
-@pytest.mark.parametrize("text", [None, "", "  \n "])
-def test_an_empty_reason_changes_nothing(bot: Bot, text: str | None) -> None:
-    with_reason(bot, text)
-    assert bot.opinions() == [("slack:T1:U1", False, "")]
-    assert len(bot.end_notice()) == 1
-
-
-def test_a_reason_that_overtakes_its_press_is_kept(bot: Bot) -> None:
-    other = make_bot(FakeSlack(), bot.records, channel="")  # another process, whose database is slow
-    other.feedback.on_button(press(button("negative", "b" * 32)))
-    view = {**other.slack.views[0][1]}
-    view["private_metadata"] = view["private_metadata"].replace("b" * 32, ANSWER)
-    bot.feedback.on_reason(submission(view, "It is old."))
-    bot.feedback.on_button(press(button("negative")))
-    assert bot.opinions() == [("slack:T1:U1", False, "It is old.")]
-
-
-def carried(**changes: object) -> str:
-    """What the modal of U1's press brings back, changed."""
-    whole = {"answer_id": ANSWER, "channel": "C1", "ts": TS, "voice": "button", "at": START, **changes}
-    return json.dumps(whole)
-
-
-ELSEWHERE = {
-    "an answer of another channel": {"answer_id": "c" * 32},
-    "another channel": {"channel": "CPUBLIC"},
-    "another message": {"ts": "1764500001.000101"},
-    "no message, by somebody who did not ask": {"ts": ""},
-    "what begins an id": {"answer_id": ANSWER[:8]},
-}
-
-
-@pytest.mark.parametrize("changes", ELSEWHERE.values(), ids=ELSEWHERE)
-def test_nobody_judges_or_is_told_of_an_answer_by_its_id_alone(bot: Bot, changes: dict[str, str]) -> None:
-    secret = Question("When is WOMBAT launched?", asker="slack:T1:U7", surface="slack", audiences=("slack:CB",))
-    bot.records.add(full_answer("c" * 32, asker="slack:T1:U7", question=secret))
-    bot.slack.add_channel("CPUBLIC", members=("U2",))
-    about = json.loads(carried(**changes))
-    forged = press(f"unhelpful:{about['answer_id']}", "U2", channel=about["channel"])
-    forged["container"] |= {"message_ts": about["ts"], "is_ephemeral": not about["ts"]}
-    bot.feedback.on_button(forged)
-    view = {"callback_id": REASON, "private_metadata": carried(**changes)}
-    bot.feedback.on_reason(submission(view, "It is old.", "U2"))
-    assert bot.opinions() == bot.opinions("c" * 32) == []
-    assert bot.end_notice() == []
-
-
-def test_who_asked_may_judge_where_no_place_is_kept(bot: Bot) -> None:
-    bot.feedback.on_button(press(button("negative"), channel="DWHISPERED"))
-    assert bot.opinions() == [("slack:T1:U1", False, "")]
-
-
-def test_a_modal_that_is_not_ours_is_left_alone(bot: Bot) -> None:
-    endless = carried(at=float("inf")), carried(at=float("nan")), "[" * 3_000, '{"a":' * 1_000
-    for metadata in ("", "{", "[]", "null", '{"answer_id": "x"}', json.dumps({"at": "never"}), *endless):
-        bot.feedback.on_reason(submission({"callback_id": REASON, "private_metadata": metadata}, "Why not?"))
-    assert bot.opinions() == []
-
-
 # --------------------------------------------------------------------------------------------------------- maintainers
-
-
-def texts(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What stands in rich text, element by element; anything but text and links fails."""
-    [block] = blocks
-    assert block["type"] == "rich_text"
-    elements = [one for part in block["elements"] for one in part["elements"]]
-    assert {one["type"] for one in elements} <= {"text", "link"}
-    return [f"{one['text']} ({one['url']})" if one["type"] == "link" else one["text"] for one in elements]
-
-
-def test_the_maintainers_are_told_once_and_the_reason_follows(bot: Bot) -> None:
-    bot.feedback.on_button(press(button("negative")))
-    [first] = bot.end_notice()
-    link = f"An answer (https://acme.slack.com/archives/C1/p{TS.replace('.', '')})"
-    question = "Where is <!channel> *the* key, [REDACTED]?"
-    command = f"lore answers show {ANSWER}"
-    assert texts(first["blocks"]) == [link, " did not help.", question, command]
-    assert first["text"] == f"An answer did not help. {command}"
-    bot.feedback.on_button(press(button("negative")))  # came once more
-    bot.feedback.on_reason(submission(bot.slack.views[0][1], "Say <!here> and <@U2>: *hunter2*"))
-    [second] = bot.end_notice()
-    reason = "Say <!here> and <@U2>: *[REDACTED]*"
-    assert texts(second["blocks"]) == [link, " did not help.", question, "Reason:", reason, command]
-    assert reason not in second["text"]
-    assert second["ts"] == first["ts"]
-
-
-class Meanwhile:
-    """A workspace in which something happens right after each post."""
-
-    def __init__(self, slack: FakeSlack, happens: Callable[[], object]) -> None:
-        self._slack = slack
-        self._happens = happens
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._slack, name)
-
-    def post(self, *arguments: Any, **options: Any) -> str:
-        ts = self._slack.post(*arguments, **options)
-        self._happens()
-        return ts
-
-
-def test_who_is_forgotten_while_the_maintainers_are_told_is_forgotten_there_too(
-    slack: FakeSlack, records: Records
-) -> None:
-    bot = make_bot(cast("FakeSlack", Meanwhile(slack, lambda: records.forget("slack:T1:U2"))), records)
-    bot.feedback.on_button(press(button("negative"), "U2"))
-    assert bot.end_notice() == []
-
-
-def test_nothing_that_people_type_is_hidden_from_the_maintainers(bot: Bot) -> None:
-    with_reason(bot, "It is \u202edlo\u202c and\u200b \U000e0041long")
-    assert "It is dlo and long" in texts(bot.end_notice()[0]["blocks"])
-
-
-def test_the_maintainers_are_told_of_a_changed_mind(bot: Bot) -> None:
-    with_reason(bot, "It is old.")
-    bot.feedback.on_button(press(button("positive"), at=START + 1))
-    [message] = bot.end_notice()
-    assert "did not help; the person has since found it helpful." in message["text"]
-    assert "It is old." not in texts(message["blocks"])
-    bot.feedback.on_reaction(reaction("-1", "U2", at=START + 2))
-    bot.feedback.on_reaction(reaction("-1", "U2", at=START + 3, added=False))
-    [_, message] = bot.end_notice()
-    assert "taken that back" in message["text"]
-
-
-@pytest.mark.parametrize(
-    ("channel", "ephemeral"),
-    [
-        pytest.param("CPRIV", False, id="private channel"),
-        pytest.param("D1", False, id="direct message"),
-        pytest.param("C1", True, id="command"),
-        pytest.param("CGONE", False, id="unknown channel"),
-    ],
-)
-def test_what_was_asked_in_private_is_not_repeated(bot: Bot, channel: str, ephemeral: bool) -> None:
-    with_reason(bot, "It is old.", channel=channel, ephemeral=ephemeral)
-    [message] = bot.end_notice()
-    shown = texts(message["blocks"])
-    assert shown[1:] == [" did not help.", "Reason:", "It is old.", f"lore answers show {ANSWER}"]
-    assert "key" not in json.dumps(message)
-    assert (TS.replace(".", "") in shown[0]) == (not ephemeral and channel != "CGONE")
-
-
-def test_the_trace_is_linked_where_there_is_one(slack: FakeSlack, records: Records) -> None:
-    bot = make_bot(slack, records, trace_url=TRACE)
-    bot.feedback.on_button(press(button("negative")))
-    [message] = bot.end_notice()
-    assert texts(message["blocks"])[-1] == f"How it came about (https://traces.example.com/{ANSWER}?tab=1)"
-
-
-def test_nobody_is_told_without_a_channel(slack: FakeSlack, records: Records) -> None:
-    bot = make_bot(slack, records, channel="")
-    bot.feedback.on_button(press(button("negative")))
-    assert bot.opinions() == [("slack:T1:U1", False, "")]
-    assert slack.counts()["post"] == 0
-
-
-def test_a_channel_that_refuses_is_named_once(bot: Bot, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.ERROR)
-    bot.slack.refuse("post", "not_in_channel", times=None, channel="CMAINT")
-    bot.feedback.on_button(press(button("negative")))
-    bot.feedback.on_button(press(button("negative"), "U2"))
-    assert [record.message for record in caplog.records if "CMAINT" in record.message] == [
-        "The maintainers' channel CMAINT was not told of an answer: Slack refused post: not_in_channel. Look it up."
-    ]
-    assert len(bot.opinions()) == 2
-
-
-def test_a_reason_that_comes_while_the_first_message_is_posted_is_told(slack: FakeSlack, records: Records) -> None:
-    first, second = make_bot(slack, records), make_bot(slack, records)  # two processes
-
-    def send_the_reason(name: str, _: Mapping[str, Any]) -> None:
-        if name == "post":
-            slack.before = None
-            second.feedback.on_reason(submission(slack.views[0][1], "It is old."))
-
-    slack.before = send_the_reason
-    first.feedback.on_button(press(button("negative")))
-    [message] = first.end_notice()
-    assert "It is old." in texts(message["blocks"])

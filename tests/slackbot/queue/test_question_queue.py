@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -17,84 +17,12 @@ from lore.records.leases import LeaseStore
 from lore.records.posted_answers import PostedAnswers
 from lore.records.records import Records
 from lore.slackbot.queue.leases import HeldLeases
-from lore.slackbot.queue.question_queue import QuestionQueue
 from lore.slackbot.render import phrases
-from lore.types import Question
 from sqlalchemy import text
 
 from tests.slackbot.fake_slack import FakeSlack
+from tests.slackbot.queue.house import SECONDS, House
 from tests.slackbot.queues import Clock, Scripted, make_question, make_queue, make_slack, shown_key
-
-SECONDS = 60.0
-
-
-class Gate:
-    """Holds the pipeline at a piece of each answer until it is opened; knows who came there."""
-
-    def __init__(self, piece: int = 0) -> None:
-        self._piece = piece
-        self._passes = threading.Semaphore(0)
-        self.came: list[str] = []
-        self._changed = threading.Condition()
-
-    def __call__(self, piece: int, question: Question) -> None:
-        if piece == self._piece:
-            with self._changed:
-                self.came.append(question.text)
-                self._changed.notify_all()
-            assert self._passes.acquire(timeout=SECONDS)
-
-    def let(self, many: int) -> None:
-        """Let so many pass."""
-        self._passes.release(many)
-
-    def open(self) -> None:
-        self.let(1_000)
-
-    def wait(self, many: int = 1) -> None:
-        with self._changed:
-            assert self._changed.wait_for(lambda: len(self.came) >= many, SECONDS)
-
-
-class House:
-    """A workspace, records, and one process of the bot with what the test gives it."""
-
-    def __init__(self, records: Records) -> None:
-        self.slack = make_slack()
-        self.records = records
-        self.claims = LeaseStore(records.engine)
-        self.places = PostedAnswers(records.engine)
-        self.gate = Gate()
-        self.opened: list[QuestionQueue] = []
-
-    def open(self, pipeline: Scripted | None = None, **options: Any) -> QuestionQueue:
-        queue = make_queue(self.slack, self.claims, self.places, pipeline or Scripted(), **options)
-        queue.start()
-        self.opened.append(queue)
-        return queue
-
-    def gated(self, **options: Any) -> QuestionQueue:
-        return self.open(Scripted(between=self.gate), **options)
-
-    def finish(self) -> None:
-        """Wait until all is answered, and stop."""
-        self.gate.open()
-        for queue in self.opened:
-            assert queue.wait_until_idle(SECONDS)
-            queue.stop()
-
-    def is_finished(self, key: str) -> bool:
-        return not self.claims.take(key, "other", 60) and all(claim.key != key for claim in self.claims.expired())
-
-    def statuses(self, thread: str) -> list[str]:
-        return [status for _, thread_ts, status in self.slack.statuses if thread_ts == thread]
-
-
-@pytest.fixture
-def house(records: Records) -> Iterator[House]:
-    opened = House(records)
-    yield opened
-    opened.gate.open()
 
 
 def until(slack: FakeSlack, name: str, **wanted: str) -> threading.Event:
@@ -209,7 +137,7 @@ def test_where_no_status_can_be_shown_a_message_stands_in_and_becomes_the_answer
     assert house.slack.counts()["set_status"] == 1  # it is remembered that Slack refuses it
 
 
-def test_what_does_not_fit_into_the_queueis_told_so_once(house: House) -> None:
+def test_what_does_not_fit_into_the_queue_is_told_so_once(house: House) -> None:
     queue = house.gated(slack_workers=1, slack_queue=1)
     questions = [make_question(house.slack, f"Question {number}?", user=f"U{number}") for number in range(3)]
     queue.take(questions[0])
@@ -348,65 +276,6 @@ def test_a_command_is_answered_to_the_asker_alone(house: House) -> None:
 # ------------------------------------------------------------------------------------------------------------- stopping
 
 
-def test_what_is_being_answered_ends_before_the_bot_does(house: House) -> None:
-    queue = house.gated()
-    question = make_question(house.slack)
-    queue.take(question)
-    house.gate.wait(1)
-    stopping = threading.Thread(target=queue.stop)
-    stopping.start()
-    house.gate.open()
-    stopping.join(SECONDS)
-    [answer] = house.slack.own("C1")
-    assert "copy the new key" in str(answer["blocks"])
-    assert house.is_finished(question.key)
-
-
-def test_a_bot_that_stops_takes_nothing_more(house: House) -> None:
-    queue = house.open()
-    queue.stop()
-    with pytest.raises(RecordsError) as refused:
-        queue.take(make_question(house.slack))
-    assert refused.value.retryable
-    assert house.claims.expired() == []
-
-
-def test_what_waits_is_handed_over_to_another_process(house: House) -> None:
-    queue = house.gated(slack_workers=1)
-    questions = [make_question(house.slack, f"Question {number}?", user=f"U{number}") for number in range(4)]
-    for question in questions:
-        queue.take(question)
-        house.gate.wait(1)
-    queue.stop(0)  # the one that is being answered showed nothing yet, and is handed over, too
-    assert {claim.key for claim in house.claims.expired()} == {question.key for question in questions}
-    house.gate.open()
-    second = house.open(owner="b")
-    assert second.recover() == 4
-    assert second.wait_until_idle(SECONDS)
-    second.stop()
-    assert Counter(map(shown_key, house.slack.own("C1"))) == Counter(question.key for question in questions)
-
-
-class Away(LeaseStore):
-    """Claims that are kept and can then not be given back."""
-
-    tried = 0
-
-    def release(self, key: str, owner: str) -> bool:
-        self.tried += 1
-        raise RecordsError("The records are locked.", retryable=True)
-
-
-def test_where_the_records_are_away_a_bot_that_stops_tries_them_once_and_not_for_each_question(house: House) -> None:
-    house.claims = away = Away(house.records.engine)
-    queue = house.gated(slack_workers=1)
-    for number in range(6):
-        queue.take(make_question(house.slack, f"Question {number}?", user=f"U{number}"))
-    house.gate.wait(1)
-    queue.stop(0)
-    assert away.tried == 1
-
-
 def test_who_waits_too_long_for_slow_records_is_left_to_slack(records: Records) -> None:
     slow, going = threading.Event(), threading.Event()
 
@@ -427,37 +296,3 @@ def test_who_waits_too_long_for_slow_records_is_left_to_slack(records: Records) 
     slow.set()
     first.join(SECONDS)
     assert refused.value.retryable and leases.acquire(late) is not None
-
-
-def test_an_answer_that_is_shown_in_part_ends_in_words_that_say_so(house: House) -> None:
-    clock = Clock()
-    house.gate = Gate(piece=2)
-
-    def between(piece: int, question: Question) -> None:
-        clock.forward(1)
-        house.gate(piece, question)
-
-    queue = house.open(Scripted(("One sentence. ", "Two sentences. ", "Three."), between), clock=clock)
-    question = make_question(house.slack)
-    queue.take(question)
-    house.gate.wait(1)
-    queue.stop(0)
-    [answer] = house.slack.own("C1")
-    assert "One sentence." in str(answer["blocks"])
-    assert phrases.STOPPED in str(answer["blocks"])
-    assert "Three" not in str(answer["blocks"])
-    house.gate.open()
-    assert queue.wait_until_idle(SECONDS)
-    assert house.slack.own("C1") == [answer]  # the answer that came too late changes nothing
-    assert house.is_finished(question.key)
-
-
-def test_a_command_that_waits_ends_in_an_apology(house: House) -> None:
-    queue = house.gated(slack_workers=1)
-    queue.take(make_question(house.slack))
-    house.gate.wait(1)
-    command = make_question(house.slack, via="command", user="U2")
-    queue.take(command)
-    queue.stop(0)
-    assert house.slack.ephemerals[-1]["text"] == phrases.STOPPED
-    assert house.is_finished(command.key)

@@ -16,7 +16,7 @@ from lore.errors import ConfigurationError, require
 from lore.settings import Settings
 from lore.slackbot.reply.answer_worker import AnswerPipeline
 from lore.slackbot.slack_api.api import BotApi
-from lore.slackbot.slack_api.caller import SlackCaller, make_client
+from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.types import SlackCallError
 from lore.wiring.records import make_recorder, open_records
 from lore.wiring.secrets import secret
@@ -150,8 +150,8 @@ def _records(settings: Settings) -> Iterator[Records]:
 
 
 def _caller(settings: Settings, token: str, end: _Shutdown) -> SlackCaller:
-    client = make_client(token, settings.slack.base_url, min(settings.calls.timeout_seconds, CALL_SECONDS))
-    return SlackCaller(client, max_retries=settings.calls.max_retries, on_dead=end.die)
+    timeout = min(settings.calls.timeout_seconds, CALL_SECONDS)
+    return SlackCaller(token, settings.slack.base_url, timeout, max_retries=settings.calls.max_retries, on_dead=end.die)
 
 
 @contextmanager

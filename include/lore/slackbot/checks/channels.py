@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lore.doctor.finding import Finding
-from lore.slackbot.checks.call import CheckCall
+from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_mapping, as_mappings, as_text
 
@@ -13,14 +13,14 @@ MAX_NAMED = 10
 LIST_LIMIT = "200"
 
 
-def check_feedback(call: CheckCall, token: str, channel: str) -> Finding:
+def check_feedback(bot: SlackCaller, channel: str) -> Finding:
     """Check that the bot can write to the maintainers' channel, and that nobody outside reads it."""
     name = "slack feedback channel"
     if not channel:
         return Finding(name, "skipped", "not set: nobody is told of answers that didn't help")
     invite = "Set LORE_SLACK_FEEDBACK_CHANNEL to a channel's id (C…), and invite the bot there: /invite @NAME"
     try:
-        found = as_mapping(call("conversations.info", token, channel=channel).data.get("channel"))
+        found = as_mapping(bot.call("conversations.info", params={"channel": channel}).get("channel"))
     except SlackCallError as error:
         if error.code != "channel_not_found":
             raise
@@ -40,19 +40,20 @@ def check_feedback(call: CheckCall, token: str, channel: str) -> Finding:
     return Finding(name, "ok", shown)
 
 
-def check_private(call: CheckCall, token: str) -> Finding:
+def check_private(bot: SlackCaller) -> Finding:
     """List the private channels the bot is in, whose content is used for answers to their members alone."""
     name = "slack private channels"
     try:
-        reply = call("users.conversations", token, types="private_channel", exclude_archived="true", limit=LIST_LIMIT)
+        params = {"types": "private_channel", "exclude_archived": "true", "limit": LIST_LIMIT}
+        response = bot.call("users.conversations", params=params)
     except SlackCallError as error:
         if error.code == "missing_scope":
             return Finding(name, "skipped", "needs the scope groups:read")
         raise
-    names = sorted(one_line(channel.get("name")) for channel in as_mappings(reply.data.get("channels")))
+    names = sorted(one_line(channel.get("name")) for channel in as_mappings(response.get("channels")))
     if not names:
         return Finding(name, "ok", "the bot is in none")
-    more = bool(as_text(as_mapping(reply.data.get("response_metadata")).get("next_cursor")))
+    more = bool(as_text(as_mapping(response.get("response_metadata")).get("next_cursor")))
     rest = f" and {'more than ' if more else ''}{len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return Finding(name, "ok", f"the bot is in {', '.join(f'#{one}' for one in names[:MAX_NAMED])}{rest}")
 

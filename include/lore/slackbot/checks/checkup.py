@@ -6,17 +6,17 @@ Each check is a call or two that only read. It asks for a socket's address, whic
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from lore.doctor.finding import Finding, guarded
 from lore.errors import LoreError
 from lore.settings import Settings
-from lore.slackbot.checks.call import CheckCall, CheckResponse
 from lore.slackbot.checks.channels import check_feedback, check_private, one_line
 from lore.slackbot.checks.manifest import MANIFEST, AppManifest, lacking_events, lacking_features, scope_is_for
+from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_mapping, as_text
 from lore.sources.slack.errors import SET_TOKEN
@@ -43,20 +43,18 @@ def examine_slack(settings: Settings, manifest: Path = MANIFEST) -> Iterator[Fin
     except LoreError as error:
         yield Finding("slack manifest", "problem", error.message, error.remedy)
         return
-    call = CheckCall(settings.slack.base_url, min(settings.calls.timeout_seconds, CALL_SECONDS))
-    checkup = _Checkup(settings, wanted, call)
-    identity: list[CheckResponse] = []
-    yield guarded("slack token", lambda: checkup.check_token(identity))
-    if identity:
-        yield from checkup.check_scopes(identity[0])
+    checkup = _Checkup(settings, wanted)
+    yield guarded("slack token", checkup.check_token)
+    if checkup.identity:
+        yield from checkup.check_scopes()
     yield guarded("slack socket mode", checkup.check_socket)
     yield guarded("slack http mode", checkup.check_http)
-    yield from _each("slack events", lambda: checkup.check_events(identity))
+    yield from _each("slack events", checkup.check_events)
     yield guarded("slack trace link", checkup.check_trace_url)
-    if identity:
-        token, channel = checkup.token, settings.slack.feedback_channel
-        yield guarded("slack feedback channel", lambda: check_feedback(call, token, channel))
-        yield guarded("slack private channels", lambda: check_private(call, token))
+    if checkup.identity:
+        channel = settings.slack.feedback_channel
+        yield guarded("slack feedback channel", lambda: check_feedback(checkup.bot, channel))
+        yield guarded("slack private channels", lambda: check_private(checkup.bot))
     else:
         for name in ("slack feedback channel", "slack private channels"):
             yield Finding(name, "skipped", "needs the bot token")
@@ -66,45 +64,44 @@ def _check_packages() -> Finding:
     missing = [name for name in ("slack_bolt", "slack_sdk") if find_spec(name) is None]
     if missing:
         detail = f"not installed: {', '.join(missing)}"
-        return Finding("slack packages", "problem", detail, "Run: pip install slack-bolt")
+        return Finding("slack packages", "problem", detail, "Run: pip install 'lore-assistant[slack]'")
     return Finding("slack packages", "ok", "slack_bolt and slack_sdk are installed")
 
 
-@dataclass(frozen=True, slots=True)
 class _Checkup:
-    """The checks of one app."""
+    """The checks of one app. `identity` is Slack's description of the bot, once the bot token is found valid."""
 
-    settings: Settings
-    manifest: AppManifest
-    call: CheckCall
+    def __init__(self, settings: Settings, manifest: AppManifest) -> None:
+        self.settings = settings
+        self.manifest = manifest
+        self.token = secret(settings.slack.token) or ""
+        self.app_token = secret(settings.slack.app_token) or ""
+        self.bot = self.caller(self.token)
+        self.identity: Mapping[str, Any] = {}
 
-    @property
-    def token(self) -> str:
-        return secret(self.settings.slack.token) or ""
+    def caller(self, token: str) -> SlackCaller:
+        """Return a caller that never retries: a check can be repeated by hand."""
+        timeout = min(self.settings.calls.timeout_seconds, CALL_SECONDS)
+        return SlackCaller(token, self.settings.slack.base_url, timeout, max_retries=0)
 
-    @property
-    def app_token(self) -> str:
-        return secret(self.settings.slack.app_token) or ""
-
-    def check_token(self, identity: list[CheckResponse]) -> Finding:
-        """Check the bot token; add Slack's response to `identity`."""
+    def check_token(self) -> Finding:
+        """Check the bot token."""
         name = "slack token"
         if problem := _wrong_token(name, "LORE_SLACK_TOKEN", self.token, "xoxb-", SET_TOKEN):
             return problem
-        response = self.call("auth.test", self.token)
-        identity.append(response)
-        user, team = (one_line(response.data.get(key)) for key in ("user", "team"))
-        return Finding(name, "ok", f"@{user} in {team} ({as_text(response.data.get('team_id'))})")
+        self.identity = self.bot.call("auth.test")
+        user, team = (one_line(self.identity.get(key)) for key in ("user", "team"))
+        return Finding(name, "ok", f"@{user} in {team} ({as_text(self.identity.get('team_id'))})")
 
-    def check_scopes(self, response: CheckResponse) -> Iterator[Finding]:
+    def check_scopes(self) -> Iterator[Finding]:
         """Check that the bot token has the scopes of the manifest."""
         scopes = self.manifest.scopes
-        if response.scopes is None:
+        if self.bot.scopes is None:
             detail = "not checked: Slack doesn't tell the scopes of this token"
             remedy = f"Compare the app's page OAuth & Permissions with: {', '.join(scopes)}"
             yield Finding("slack scopes", "warning", detail, remedy)
             return
-        lacking = [scope for scope in scopes if scope not in response.scopes]
+        lacking = [scope for scope in scopes if scope not in self.bot.scopes]
         for scope in lacking:
             remedy = "Add it to the app under OAuth & Permissions, Bot Token Scopes, and reinstall the app."
             yield Finding(f"slack scope {scope}", "problem", f"missing: {scope_is_for(scope)}", remedy)
@@ -123,7 +120,7 @@ class _Checkup:
         if problem := _wrong_token(name, "LORE_SLACK_APP_TOKEN", self.app_token, "xapp-", remedy):
             return problem
         try:
-            self.call("apps.connections.open", self.app_token)
+            self.caller(self.app_token).call("apps.connections.open")
         except SlackCallError as error:
             if error.code != "missing_scope":
                 raise
@@ -140,10 +137,10 @@ class _Checkup:
             return Finding(name, "warning", detail, "Copy it from the app's page Basic Information.")
         return Finding(name, "ok", "there is a signing secret; the first request shows whether it is the app's")
 
-    def check_events(self, identity: list[CheckResponse]) -> Iterator[Finding]:
+    def check_events(self) -> Iterator[Finding]:
         """Check the app's events and features, which only a configuration token can see."""
         name, token = "slack events", secret(self.settings.slack.config_token)
-        app = self._app_id(identity)
+        app = self._app_id()
         page, events = f"{APPS}/{app}" if app else APPS, self.manifest.events
         if not token:
             events_page = f"{page}/event-subscriptions" if app else f"the app's page Event Subscriptions, from {page}"
@@ -160,7 +157,8 @@ class _Checkup:
         if not app:
             yield Finding(name, "skipped", "not checked: couldn't find out which app it is")
             return
-        found = AppManifest(as_mapping(self.call("apps.manifest.export", token, app_id=app).data.get("manifest")))
+        exported = self.caller(token).call("apps.manifest.export", params={"app_id": app})
+        found = AppManifest(as_mapping(exported.get("manifest")))
         socket_mode = bool(self.app_token)
         lacks = [
             *lacking_events(self.manifest, found),
@@ -185,15 +183,15 @@ class _Checkup:
             return Finding(name, "problem", detail, "Correct or unset it.")
         return Finding(name, "ok", url)
 
-    def _app_id(self, identity: list[CheckResponse]) -> str:
+    def _app_id(self) -> str:
         """Return the app's id, from its app-level token or from Slack; "" if neither tells."""
         if match := re.match(r"xapp-\d+-(A[A-Z0-9]+)-", self.app_token):
             return match[1]
-        bot = as_text(identity[0].data.get("bot_id")) if identity else ""
+        bot = as_text(self.identity.get("bot_id"))
         if not bot:
             return ""
         try:
-            found = as_text(as_mapping(self.call("bots.info", self.token, bot=bot).data.get("bot")).get("app_id"))
+            found = as_text(as_mapping(self.bot.call("bots.info", params={"bot": bot}).get("bot")).get("app_id"))
         except SlackCallError:
             return ""
         return found if re.fullmatch(r"A[A-Z0-9]+", found) else ""

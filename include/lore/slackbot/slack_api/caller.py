@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import random
 import re
@@ -10,10 +9,9 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
+from functools import cached_property
 from threading import Event, Lock, Timer
 from typing import TYPE_CHECKING, Any
-from urllib.error import URLError
 
 from lore.slackbot.slack_api.errors import (
     PASSING,
@@ -27,9 +25,9 @@ from lore.slackbot.slack_api.errors import (
 from lore.slackbot.types import SlackCallError
 
 if TYPE_CHECKING:
-    from slack_sdk import WebClient
+    import httpx
 
-__all__ = ["SlackCaller", "make_client"]
+__all__ = ["SlackCaller"]
 
 MAX_WAIT = 30.0
 """Seconds. A longer wait that Slack asks for is an error: people are waiting."""
@@ -37,16 +35,9 @@ FIRST_WAIT = 0.5
 LONGEST_STEP = 8.0
 UNDONE_STATUS = 503
 """The one server error that says that nothing was done."""
+SHORTEST_TIMEOUT = 1.0
 
 Params = Mapping[str, Any]
-
-
-def make_client(token: str, base_url: str, timeout: float) -> WebClient:
-    """Return slack_sdk's client without retries of its own, and without its log, which quotes what people wrote."""
-    from slack_sdk import WebClient
-
-    silent = logging.Logger("lore.slackbot.wire", level=logging.CRITICAL + 1)
-    return WebClient(token, base_url=base_url, timeout=max(1, round(timeout)), retry_handlers=[], logger=silent)
 
 
 class SlackCaller:
@@ -59,15 +50,20 @@ class SlackCaller:
 
     def __init__(
         self,
-        client: WebClient,
+        token: str,
+        base_url: str,
+        timeout: float,
         *,
         max_retries: int,
         on_dead: Callable[[SlackCallError], None] = lambda _: None,
         sleep: Callable[[float], object] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self._client = client
-        self._timeout = client.timeout
+        self.scopes: frozenset[str] | None = None
+        """The token's scopes, once a response told them."""
+        self._token = token
+        self._base_url = base_url
+        self._timeout = timeout
         self._ends = math.inf
         self._ended = Event()
         self._max_retries = max_retries
@@ -119,25 +115,37 @@ class SlackCaller:
             self._sleep(wait)
         return outcome.answer
 
+    @cached_property
+    def _client(self) -> httpx.Client:
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self._token}"}
+        return httpx.Client(base_url=self._base_url, headers=headers, follow_redirects=False)
+
     def _try(self, method: str, json: Params | None, params: Params | None) -> _Outcome:
-        from slack_sdk.errors import SlackApiError
+        import httpx
 
         if self._ended.is_set():
             return _Outcome(failure="the bot is stopping", undone=True)
-        self._client.timeout = max(1, int(min(self._timeout, self._ends - time.monotonic())))
-        sent: dict[str, Any] = {"json": dict(json)} if json is not None else {"params": dict(params or {})}
+        timeout = max(SHORTEST_TIMEOUT, min(self._timeout, self._ends - time.monotonic()))
         try:
-            response = self._client.api_call(method, **sent)
-        except SlackApiError as error:
-            return _refused_outcome(error.response)
-        except (OSError, HTTPException) as error:
-            cause = getattr(error, "reason", error)
-            never_sent = isinstance(error, URLError) and isinstance(cause, ConnectionRefusedError | socket.gaierror)
-            return _Outcome(failure=_what(cause), undone=never_sent)
-        except (ValueError, AttributeError, RecursionError):  # a response that slack_sdk can't read
-            return _Outcome(failure="the response isn't Slack's")
-        data = response.data
-        return _Outcome(data if isinstance(data, dict) else {}, status=200)
+            with self._lock:
+                client = self._client
+            response = client.post(method, json=json, data=params, timeout=timeout)
+            data = response.json()
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            never_sent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.InvalidURL)
+            return _Outcome(failure=_reason(error), undone=never_sent)
+        except (ValueError, RecursionError):
+            data = None
+            if response.is_success:
+                return _Outcome(failure="the response isn't Slack's")
+        scopes = response.headers.get("x-oauth-scopes")
+        if scopes is not None:
+            self.scopes = frozenset(re.findall(r"[a-z_.:]{1,80}", scopes))
+        given = response.headers.get("retry-after", "")
+        wait = float(given) if re.fullmatch("[0-9]{1,9}", given) else None
+        return _Outcome(data if isinstance(data, dict) else {}, response.status_code, wait)
 
     def _refused(self, asked: str, outcome: _Outcome) -> SlackCallError:
         error = refusal(asked, outcome.answer)
@@ -166,7 +174,7 @@ class _Outcome:
 
     @property
     def ok(self) -> bool:
-        return self.answer.get("ok") is True
+        return self.answer.get("ok") is True and self.status == 200
 
     @property
     def code(self) -> str:
@@ -194,21 +202,17 @@ class _Outcome:
         return f"it responded {self.code}" if self.code else f"it responded with status {self.status}"
 
 
-def _refused_outcome(response: Any) -> _Outcome:
-    """Return the outcome of a refusal. A proxy may have sent anything."""
-    data = response.data if isinstance(response.data, dict) else {}
-    headers = {str(name).lower(): str(value) for name, value in dict(response.headers or {}).items()}
-    given = headers.get("retry-after", "")
-    wait = float(given) if re.fullmatch("[0-9]{1,9}", given) else None
-    return _Outcome(data, int(response.status_code), wait)
-
-
-def _what(cause: object) -> str:
+def _reason(error: BaseException) -> str:
     """Return the reason of a failure in our words: a library's may quote what was sent."""
-    if isinstance(cause, TimeoutError):
+    import httpx
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError):
+            return "the connection was refused"
+        if isinstance(cause, socket.gaierror):
+            return "its name couldn't be resolved"
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx.TimeoutException):
         return "it didn't respond in time"
-    if isinstance(cause, ConnectionRefusedError):
-        return "the connection was refused"
-    if isinstance(cause, socket.gaierror):
-        return "its name couldn't be resolved"
-    return f"the connection failed ({type(cause).__name__})"
+    return f"the connection failed ({type(error).__name__})"

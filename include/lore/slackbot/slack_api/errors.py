@@ -76,7 +76,7 @@ def refusal(asked: str, answer: Mapping[str, Any]) -> SlackCallError:
 def rate_limited(asked: str, seconds: float) -> SlackCallError:
     """Return the error for a rate limit that lasts so many seconds."""
     return SlackCallError(
-        f"Slack refuses {asked}: it was called too often, and can be called again in {seconds:g} s.",
+        f"Slack refuses {asked}: it was called too often, and can be called again in {seconds:.0f} s.",
         code="ratelimited",
         remedy="Lore retries later. If this happens often, lower LORE_SLACK_WORKERS.",
         retryable=True,
