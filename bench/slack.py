@@ -43,7 +43,7 @@ ANSWER_SECONDS = 900.0
 LOOK_SECONDS = 0.2
 ACK_LOOK_SECONDS = 0.01
 UNACKED = 40
-"""So many deliveries are on their way at the same time."""
+"""Deliveries in flight at the same time."""
 SIGNS = frozenset({"assistant.threads.setStatus", "chat.postMessage", "chat.startStream", "chat.postEphemeral"})
 
 
@@ -54,7 +54,7 @@ class SlowPipeline:
         self._pause = pause
 
     def stream(self, question: Question) -> Iterator[Event]:
-        """The events of one answer."""
+        """Yield the events of one answer."""
         plan = Plan(question.text, (question.text,))
         yield Planned(plan)
         yield Retrieved((8,), 8)
@@ -67,7 +67,7 @@ class SlowPipeline:
 
 
 def run_bot(pause: float) -> None:
-    """What a child process does: `lore slack` with the slow pipeline, until it is stopped or killed."""
+    """Run `lore slack` with the slow pipeline, in a child process, until it is stopped or killed."""
     from lore.settings import load_settings
     from lore.slackbot.app.serve import serve
 
@@ -92,7 +92,7 @@ class Stage:
         self.slack.__exit__(*details)
 
     def start(self) -> subprocess.Popen[bytes]:
-        """A bot, connected."""
+        """Start a bot, and return it once it is connected."""
         settings = {
             "SLACK_TOKEN": self.slack.bot_token,
             "SLACK_APP_TOKEN": self.slack.app_token,
@@ -117,12 +117,12 @@ class Stage:
         return process
 
     def ask(self, number: int, *, send: bool = True) -> str:
-        """Somebody asks in a new thread; returns its ts."""
+        """Ask in a new thread, and return its ts."""
         asked = self.slack.say(f"U{number % PEOPLE}", CHANNEL, f"<@{BOT_USER}> Question {number}?", send=send)
         return str(asked["ts"])
 
     def deliver(self, body: dict[str, Any]) -> float:
-        """Deliver an event and wait until it is acknowledged, or Slack gives it up; returns the seconds."""
+        """Deliver an event, and return the seconds until it is acknowledged or Slack gives up."""
         started = time.monotonic()
         envelope = self.slack.deliver(body)
         while not (envelope.acked or envelope.failed):
@@ -130,7 +130,7 @@ class Stage:
         return time.monotonic() - started
 
     def wait_for_ends(self, threads: list[str]) -> float:
-        """Wait until each thread has an answer or an apology; returns the seconds."""
+        """Wait until each thread has an answer or an apology, and return the seconds."""
         started = time.monotonic()
         while time.monotonic() < started + ANSWER_SECONDS:
             ended = {message["thread_ts"] for message in self.slack.posted(CHANNEL) if ending(message)}
@@ -140,7 +140,7 @@ class Stage:
         return time.monotonic() - started
 
     def count(self, threads: list[str]) -> dict[str, int]:
-        """How the questions ended."""
+        """Count how the questions ended."""
         ends: dict[str, list[str]] = {ts: [] for ts in threads}
         for message in self.slack.posted(CHANNEL):
             if message["thread_ts"] in ends:
@@ -150,13 +150,13 @@ class Stage:
 
 
 def ending(message: Mapping[str, Any]) -> str:
-    """Whether a message is a whole answer or an apology; "" for neither."""
+    """Return "answer" or "apology" for a message that is one; "" for neither."""
     payload = message.get("metadata", {}).get("event_payload", {})
     return "answer" if payload.get("answer") else "apology" if payload.get("closed") else ""
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Let a bot end by itself."""
+    """Stop a bot with SIGTERM."""
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(120)
@@ -166,7 +166,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def duplicates(folder: Path, arguments: argparse.Namespace, chance: random.Random) -> dict[str, Any]:
-    """The figures of many deliveries to two bots."""
+    """Return the figures of many deliveries to two bots."""
     with Stage(folder, pause=0.0, SLACK_WORKERS=4) as stage:
         threads = [stage.ask(number, send=False) for number in range(arguments.questions)]
         messages = [stage.slack.workspace.messages[CHANNEL][ts] for ts in threads]
@@ -197,7 +197,7 @@ def duplicates(folder: Path, arguments: argparse.Namespace, chance: random.Rando
 
 
 def kills(folder: Path, arguments: argparse.Namespace, chance: random.Random) -> dict[str, Any]:
-    """The figures of rounds in which a bot is killed in the middle of 50 answers."""
+    """Return the figures of rounds in which a bot is killed in the middle of 50 answers."""
     rounds = []
     for number in range(arguments.rounds):
         place = folder / f"round{number}"
@@ -227,7 +227,7 @@ def kills(folder: Path, arguments: argparse.Namespace, chance: random.Random) ->
 
 
 def askers(folder: Path, _: argparse.Namespace, __: random.Random) -> dict[str, Any]:
-    """The figures of 50 people who ask at once."""
+    """Return the figures of 50 people who ask at once."""
     with Stage(folder, pause=0.3) as stage:
         bot = stage.start()
         stage.wait_for_ends([stage.ask(PEOPLE)])  # so that all is loaded
@@ -264,7 +264,7 @@ ACTS = {"duplicates": duplicates, "kills": kills, "askers": askers}
 
 
 def main() -> None:
-    """Print JSON."""
+    """Print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("acts", nargs="*", choices=[*ACTS, []], default=[])
     parser.add_argument("--questions", type=int, default=200)

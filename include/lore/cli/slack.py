@@ -21,11 +21,13 @@ def register(app: typer.Typer) -> None:
 
 
 def slack(
-    http: Annotated[bool, typer.Option("--http", help="Let Slack call this process, instead of Socket Mode.")] = False,
+    http: Annotated[
+        bool, typer.Option("--http", help="Let Slack call this process instead of using Socket Mode.")
+    ] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="With --http: the port; 0 takes a free one.")] = 3000,
 ) -> None:
-    """Answer in Slack until it is stopped; docs/slack.md goes from nothing to a first answer."""
+    """Answer in Slack until stopped; docs/slack.md leads from nothing to a first answer."""
     from lore.settings import load_settings
     from lore.slackbot.app.serve import HttpAddress, serve
 
@@ -42,6 +44,6 @@ def _pipeline(settings: Settings, recorder: Recorder) -> Pipeline:
 
 
 def _log() -> None:
-    """Lore's own lines, and only the warnings of others, whose lines may hold what people wrote."""
+    """Log Lore's own lines, and only warnings of libraries, whose lines may quote what people wrote."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     logging.getLogger("lore").setLevel(logging.INFO)

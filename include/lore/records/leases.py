@@ -24,7 +24,7 @@ __all__ = ["LeaseRecord", "LeaseStore"]
 
 HELD, FINISHED = "held", "finished"
 KEPT_DAYS = 7.0
-"""How long a finished event is remembered: longer than any service redelivers one."""
+"""Time for which a finished event is remembered: longer than any service redelivers one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class PostedNotice:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a person thinks of an answer now; `reason` is as stored.
+    """A person's current opinion of an answer; `reason` is as stored.
 
     `is_new` is True if the last vote changed it, and `notice` is the message that told others of it.
     """

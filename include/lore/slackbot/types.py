@@ -25,9 +25,8 @@ class SlackQuestion:
     """A question asked in Slack. `key` names its message, not a delivery: the mention event, the message event and all
     redeliveries of one message have the same key.
 
-    `ts` is that of the message ("" for a command), and `thread_ts` that of the thread for the answer ("" for a command,
-    whose answer only the asker sees). `text` has no mention of the bot. `external` is True for an asker from another
-    workspace.
+    `ts` is that of the message and `thread_ts` that of the answer's thread; both are "" for a command, whose answer
+    only the asker sees. `text` has no mention of the bot. `external` is True for an asker from another workspace.
     """
 
     key: str

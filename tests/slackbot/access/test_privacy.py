@@ -78,7 +78,7 @@ def test_forgetting_removes_what_is_kept_of_the_asker_alone(slack: FakeSlack, re
     forgotten = make_privacy(slack, records).forget(ADA)
 
     assert forgotten == Erasure(answers=2, opinions=1)
-    assert forgotten.in_words().startswith("Done: I removed 2 questions with the answers, and 1 opinion.")
+    assert forgotten.in_words().startswith("Done: I deleted 2 questions with answers and 1 opinion.")
     kept = everything(records)
     assert "UADA" not in kept
     assert "Ada's reason" not in kept
@@ -94,10 +94,10 @@ def test_forgetting_twice_is_no_harm(slack: FakeSlack, records: Records) -> None
     privacy = make_privacy(slack, records)
     assert privacy.forget(ADA).answers == 1
     assert privacy.forget(ADA) == Erasure(0, 0)
-    assert privacy.forget(ADA).in_words().startswith("I hold no record of you.")
+    assert privacy.forget(ADA).in_words().startswith("I have no data about you.")
 
 
-def test_what_waits_in_the_queueis_written_first_and_then_removed(slack: FakeSlack, tmp_path: Path) -> None:
+def test_what_waits_in_the_queue_is_written_first_and_then_removed(slack: FakeSlack, tmp_path: Path) -> None:
     def open_records() -> Records:
         return Records.open(URL.format(tmp_path), str)
 
@@ -111,11 +111,11 @@ def test_what_waits_in_the_queueis_written_first_and_then_removed(slack: FakeSla
         assert records.latest(99) == []
 
 
-def test_a_queuethat_does_not_empty_is_said(slack: FakeSlack, records: Records) -> None:
+def test_a_queue_that_does_not_empty_is_said(slack: FakeSlack, records: Records) -> None:
     question(records, "ada-1", ADA)
     forgotten = make_privacy(slack, records, flushed=False).forget(ADA)
     assert forgotten == Erasure(answers=1, opinions=0, waiting=True)
-    assert "write this again" in forgotten.in_words()
+    assert "send this again" in forgotten.in_words()
     assert records.latest(9) == []
 
 
@@ -136,7 +136,7 @@ def test_a_message_that_slack_keeps_is_said(slack: FakeSlack, records: Records, 
     slack.refuse("delete", code)
     forgotten = make_privacy(slack, records).forget(ADA)
     assert forgotten == Erasure(answers=0, opinions=1, left=left)
-    assert ("did not let me delete 1 message " in forgotten.in_words()) == bool(left)
+    assert ("didn't let me delete 1 message " in forgotten.in_words()) == bool(left)
 
 
 def test_a_secret_in_a_question_is_kept_nowhere(records: Records, caplog: pytest.LogCaptureFixture) -> None:

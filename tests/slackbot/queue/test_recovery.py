@@ -248,7 +248,7 @@ def test_a_sign_that_was_left_becomes_the_answer(world: World) -> None:
     question = make_question(world.slack)
     lease = HeldLeases(world.claims, "dead", clock=world.clock).acquire(question)
     assert lease
-    ts = Poster(lease, world.slack).begin("placeholder", plain("Looking…"))
+    ts = Poster(lease, world.slack).post_first("placeholder", plain("Looking…"))
     world.clock.forward(31)
     world.recover()
     assert world.shown["ts"] == ts

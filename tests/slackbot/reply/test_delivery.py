@@ -197,7 +197,7 @@ def test_a_stream_that_cannot_be_told_from_anothers_is_left_to_the_recovery(stag
 
 
 def test_the_answer_takes_the_place_of_the_sign(stage: Stage) -> None:
-    sign = Poster(stage.lease, stage.slack).begin("placeholder", plain("Looking…"))
+    sign = Poster(stage.lease, stage.slack).post_first("placeholder", plain("Looking…"))
     stage.grow(WORDS)
     assert stage.delivery.finish(answer_of(WORDS)) == (sign,)
     assert stage.slack.counts()["start_stream"] == 0
@@ -312,7 +312,7 @@ def test_an_apology_stands_below_what_was_shown(stage: Stage, refused: tuple[str
 
 
 def test_an_apology_takes_the_place_of_the_sign(stage: Stage) -> None:
-    Poster(stage.lease, stage.slack).begin("placeholder", plain("Looking…"))
+    Poster(stage.lease, stage.slack).post_first("placeholder", plain("Looking…"))
     stage.delivery.apologize(phrases.TRY_AGAIN)
     assert phrases.TRY_AGAIN in text_of(stage.shown)
     assert "Looking" not in text_of(stage.shown)

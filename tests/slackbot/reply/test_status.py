@@ -103,7 +103,7 @@ def test_once_there_is_an_answer_there_is_no_sign(stage: Stage) -> None:
     stage.later = True
     lease = stage.lease()
     stage.signs.show(lease, phrases.LOOKING)
-    Poster(lease, stage.slack).begin("message", plain("The answer"))
+    Poster(lease, stage.slack).post_first("message", plain("The answer"))
     stage.run()
     stage.signs.show(lease, phrases.WRITING)
     stage.run()

@@ -24,9 +24,9 @@ __all__ = ["Audiences"]
 log = logging.getLogger(__name__)
 
 TTL_SECONDS = 300.0
-"""How long facts about people and channels are valid without asking Slack again."""
+"""Age at which facts about people and channels are looked up again."""
 LIMIT_SECONDS = 600.0
-"""How old they may get where Slack can't be asked. Older rights don't count."""
+"""Age at which they don't count any more, where Slack can't be asked."""
 SIZE = 5_000
 
 EVERYBODY = (PUBLIC,)

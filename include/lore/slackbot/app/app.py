@@ -36,7 +36,7 @@ Body: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Body], None]
 
 TAKE_SECONDS = 2.0
-"""How long the records may take to store a question. Slack waits three seconds for its acknowledgement."""
+"""Time for the records to store a question. Slack waits three seconds for its acknowledgement."""
 THREADS = 16
 LOG_SECONDS = 60.0
 

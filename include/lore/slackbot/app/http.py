@@ -27,7 +27,7 @@ HEALTH = "/healthz"
 MAX_BODY = 1_000_000
 """Bytes. Slack's bodies have a few kilobytes, with views more."""
 READ_SECONDS = 5.0
-"""How long a body may take to arrive: Slack has given up by then."""
+"""Time for a body to arrive: Slack has given up by then."""
 STOP_SECONDS = 5
 
 

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 CALL_SECONDS = 20.0
 """Slack responds in a second or not at all; LORE_TIMEOUT_SECONDS may be longer, for slower servers."""
 LEAVE_SECONDS = 30.0
-"""How long a stopping bot may call Slack, to finish current answers."""
+"""Time for a stopping bot to call Slack, to finish current answers."""
 OWN_PAGE = "https://api.slack.com/apps"
 
 

@@ -31,7 +31,7 @@ __all__ = ["SocketTransport"]
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 5.0
-"""How often the connection is checked."""
+"""Interval of the connection checks."""
 THREADS = 16
 BUFFER_BYTES = 64 * 1024
 RENEWALS_A_MINUTE, RENEWALS_AT_ONCE = 6, 5

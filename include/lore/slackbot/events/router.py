@@ -72,9 +72,9 @@ class QuickReplies:
             message = notice(self._forgotten(lease.question) if lease.quick_reply == FORGETTING else HELP)
             poster = Poster(lease, self._slack)
             if lease.question.via == "command":
-                poster.whisper(message)
+                poster.post_privately(message)
             else:
-                poster.begin("message", message, closed="said")
+                poster.post_first("message", message, closed="said")
             lease.finish()
 
     def _forgotten(self, question: SlackQuestion) -> str:

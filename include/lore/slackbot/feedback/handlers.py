@@ -47,8 +47,8 @@ WAITS = (0.2, 0.5, 1.0, 2.0, 4.0)
 class FeedbackHandlers:
     """Handlers of feedback on the bot's answers; each may be called by several threads.
 
-    `me` is the bot, `asker_of` returns the asker of an answer (ConfigurationError for an unknown one), `flush` lets the
-    bot's own answers be written, and `pause` waits for so many seconds.
+    `me` is the bot, and `asker_of` returns the asker of an answer, or raises ConfigurationError for an unknown one.
+    `flush` lets the bot's own answers be written, and `pause` waits for so many seconds.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ __all__ = ["MaintainersChannel", "RatedAnswer"]
 log = logging.getLogger(__name__)
 
 NOTICE_SECONDS = 120.0
-"""How long another process waits before it posts a notice the first one didn't: longer than a call with its retries."""
+"""Time for a process to post a notice, before another one does: longer than a call with its retries."""
 MAX_QUESTION = 300
 
 _HEADINGS = {

@@ -16,9 +16,9 @@ from lore.slackbot.types import SlackCallError, SlackMessage
 __all__ = ["MAX_ATTEMPTS", "settle"]
 
 MAX_ATTEMPTS = 3
-"""How often a question is begun before it ends with an apology."""
+"""Attempts to answer a question before it ends with an apology."""
 MAX_APOLOGIES = 3
-"""How often after that an apology is tried."""
+"""Attempts to apologize after that."""
 UPDATED_CHARACTERS = 3_000
 """Characters of a message's plain text that are kept when it is changed; Slack takes 4,000."""
 
@@ -33,7 +33,7 @@ def settle(lease: Lease, slack: BotApi, posted: PostedAnswers, text: str = phras
     if lease.attempts > MAX_ATTEMPTS + MAX_APOLOGIES:
         logger.error("Gave up on a question in %s after %d attempts.", lease.question.channel, lease.attempts)
     elif lease.kind == "ephemeral":  # nobody can look whether it arrived
-        _whisper(lease, slack, phrases.UNSURE)
+        _post_privately(lease, slack, phrases.UNSURE)
     elif lease.kind != "told":
         seen = _look(lease, slack)
         if _may_answer(lease, seen):
@@ -69,13 +69,13 @@ def _end(lease: Lease, slack: BotApi, seen: PostedMessages | None, text: str) ->
     """Say, where the answer is or would have been, that there is no more of it."""
     poster, notice = Poster(lease, slack), plain(text)
     if seen is None and lease.question.via == "command":
-        _whisper(lease, slack, text)
+        _post_privately(lease, slack, text)
     elif seen is None:
-        poster.begin("message", notice, closed="interrupted")
+        poster.post_first("message", notice, closed="interrupted")
     elif seen.is_whole:
         return
     elif seen.answer_id:  # the first ones of several messages are complete
-        poster.further(notice, closed="interrupted")
+        poster.post_next(notice, closed="interrupted")
     elif lease.kind == "placeholder":
         poster.update(notice, closed="interrupted")
     else:
@@ -97,9 +97,9 @@ def _end_part(lease: Lease, poster: Poster, seen: PostedMessages, notice: SlackM
     except SlackCallError as error:  # Slack doesn't take back all that it gives
         if error.retryable:
             raise
-        poster.further(notice, closed="interrupted")
+        poster.post_next(notice, closed="interrupted")
 
 
-def _whisper(lease: Lease, slack: BotApi, text: str) -> None:
+def _post_privately(lease: Lease, slack: BotApi, text: str) -> None:
     lease.note(kind="told")
-    Poster(lease, slack).whisper(plain(text))
+    Poster(lease, slack).post_privately(plain(text))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LEASE_SECONDS", "HeldLeases", "Lease", "LeaseLost", "question_of"]
 
 LEASE_SECONDS = 30.0
-"""How long after its process died a question is taken over."""
+"""Time after which the question of a dead process is taken over."""
 TURN_SECONDS = 5.0
 KNOWN_KEYS = 10_000
 """So many of the last questions are known without asking the records: a mention comes as two events."""
@@ -69,7 +69,7 @@ class Lease:
         self.until = until
         self.closed = False
         self.status = ""
-        """What the bot is doing, in words for the asker."""
+        """The bot's current activity, in words for the asker."""
         self.shown_status = ""
         self.shown_status_at = 0.0
         self.is_showing_status = False
@@ -81,8 +81,9 @@ class Lease:
 
     @property
     def kind(self) -> str:
-        """What the asker may see of the answer: "" for nothing, "placeholder", "message", "stream"; "ephemeral" for an
-        answer and "told" for a notice that only the asker sees.
+        """The part of the answer that the asker may see: "" for none, "placeholder", "message" or "stream".
+
+        Only the asker sees "ephemeral", an answer, and "told", a notice.
         """
         return str(self.data.get("kind", ""))
 

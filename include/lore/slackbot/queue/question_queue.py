@@ -28,13 +28,13 @@ from lore.sources.payload import as_text
 __all__ = ["EXTEND_SECONDS", "RECOVER_SECONDS", "STOP_SECONDS", "QuestionQueue"]
 
 EXTEND_SECONDS = 5.0
-"""How often leases are extended and places in the queue are shown."""
+"""Interval at which leases are extended and places in the queue are shown."""
 RECOVER_SECONDS = 10.0
-"""How often interrupted questions are looked for."""
+"""Interval at which interrupted questions are looked for."""
 STOP_SECONDS = 25.0
-"""How long the current answers may take once the bot is to stop."""
+"""Time for current answers once the bot is to stop."""
 CLOSE_SECONDS = 4.0
-"""How long the current messages may take then, for all answers together."""
+"""Time for current messages then, for all answers together."""
 
 logger = logging.getLogger(__name__)
 
@@ -187,9 +187,9 @@ class QuestionQueue:
             try:
                 poster = Poster(lease, self._slack)
                 if text and (privately or lease.question.via == "command"):
-                    poster.whisper(plain(text))
+                    poster.post_privately(plain(text))
                 elif text:
-                    poster.further(plain(text))
+                    poster.post_next(plain(text))
             finally:
                 lease.finish()
 

@@ -38,7 +38,7 @@ class StreamRenderer:
     """Makes a stream's safe Markdown of an answer's checked pieces, then its ending.
 
     What is streamed is, to the letter, the first message that `render` makes of the same answer: a word leaves once no
-    continuation can change it. So pieces lag behind by a word, by a line that may be of a table or code, and by a
+    continuation can change it. So pieces lag behind by a word; by a line that may be of a table or code; and by a
     paragraph where the message may have to end. Citations stay `[n]`: the list of sources, known at the end, explains
     them, and a link at each would fill the message with addresses.
     """

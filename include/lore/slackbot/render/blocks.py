@@ -57,7 +57,7 @@ def fragments(text: str, *, whole: bool = True) -> list[Fragment]:
 
     Where the text isn't `whole`, return only those that nothing following can change.
     """
-    return list(_Writer(text, whole).write())
+    return list(_BlockWriter(text, whole).write())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class _Line:
     content: str
 
 
-class _Writer:
+class _BlockWriter:
     """Writes the blocks of one text, line by line."""
 
     def __init__(self, text: str, whole: bool) -> None:

@@ -60,7 +60,7 @@ def words(text: str, *, whole: bool = True) -> list[Fragment]:
     Where the text isn't `whole`, return only those that nothing following can change.
     """
     (paragraph,) = _parser().parseInline(text)
-    writer = _Writer()
+    writer = _InlineWriter()
     writer.write(paragraph.children or [])
     if whole:
         writer.flush()
@@ -93,7 +93,7 @@ class _Part:
     open: str = ""
 
 
-class _Writer:
+class _InlineWriter:
     """Writes tokens into `words`; no continuation of the paragraph can change the first `certain` ones."""
 
     def __init__(self) -> None:
@@ -229,7 +229,7 @@ class _Writer:
             self._add(address.removeprefix("mailto:") if address else "&lt;")
             if address:
                 return
-        inner = _Writer()
+        inner = _InlineWriter()
         inner.write(label)
         inner.flush()
         text = "".join(word.space.replace("\n", " ") + word.text for word in inner.words)

@@ -107,7 +107,7 @@ class Delivery:
                 self._poster.update(partial(self._text))
         elif self._pending and not self._begin_stream():
             self._budgets.updates.spend()
-            self._poster.begin("message", partial(self._text))
+            self._poster.post_first("message", partial(self._text))
 
     def _read(self) -> None:
         """Render what came in since the last time."""
@@ -120,7 +120,7 @@ class Delivery:
         if self._refusals.knows(STREAM, channel) or not self._budgets.starts.take():
             return False
         try:
-            if not self._poster.begin_stream(self._pending):
+            if not self._poster.start_stream(self._pending):
                 return False
         except SlackCallError as error:
             if error.retryable or error.code in TOKEN_CODES:
@@ -161,28 +161,28 @@ class Delivery:
     def _finish(self, answer: Answer) -> tuple[str, ...]:
         below = tuple(self._below(answer.id))
         if self._lease.question.via == "command":
-            return self._whisper(render(answer, blocks_below=below))
+            return self._post_privately(render(answer, blocks_below=below))
         if self._lease.kind == STREAM and not self._may_have_gap:
             self._read()
             ending = self._renderer.finish(answer, blocks_below=below)
             parts = _parts(answer.id, 1 + len(ending.following))
             if self._stop(self._pending + ending.piece, ending.blocks, parts[0]):
-                return self._further(ending.following, parts[1:])
+                return self._post_rest(ending.following, parts[1:])
         messages = render(answer, blocks_below=below)
         parts = _parts(answer.id, len(messages))
         if self._may_have_gap and self._lease.kind == STREAM:
             self._stop("", (), {})
         self._put(messages[0], parts[0])
-        return self._further(messages[1:], parts[1:])
+        return self._post_rest(messages[1:], parts[1:])
 
     def _apologize(self, notice: SlackMessage, metadata: Mapping[str, str]) -> None:
         if self._lease.question.via == "command":
             self._lease.note(kind="told")
-            self._poster.whisper(notice)
+            self._poster.post_privately(notice)
         elif self._lease.kind == STREAM:
             self._read()
             if not self._stop(self._pending, notice.blocks, metadata):
-                self._poster.further(notice, **metadata)
+                self._poster.post_next(notice, **metadata)
         elif self._lease.kind == "message":
             part = partial(self._text)
             self._put(SlackMessage((*part.blocks, *notice.blocks), f"{part.text}\n\n{notice.text}"), metadata)
@@ -213,7 +213,7 @@ class Delivery:
                 self._budgets.updates.spend()
                 self._poster.update(message, **metadata)
             else:
-                self._poster.begin("message", message, **metadata)
+                self._poster.post_first("message", message, **metadata)
 
         try:
             put(message)
@@ -222,15 +222,15 @@ class Delivery:
                 raise
             put(SlackMessage((), message.text[:PLAIN_CHARACTERS]))
 
-    def _further(self, messages: Sequence[SlackMessage], metadata: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    def _post_rest(self, messages: Sequence[SlackMessage], metadata: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
         """Post what follows the first message, and return the ts of all."""
-        following = [self._poster.further(message, **more) for message, more in zip(messages, metadata, strict=True)]
+        following = [self._poster.post_next(message, **more) for message, more in zip(messages, metadata, strict=True)]
         return (self._lease.shown, *following)
 
-    def _whisper(self, messages: Sequence[SlackMessage]) -> tuple[str, ...]:
+    def _post_privately(self, messages: Sequence[SlackMessage]) -> tuple[str, ...]:
         self._lease.note(kind="ephemeral")
         for message in messages:
-            self._poster.whisper(message)
+            self._poster.post_privately(message)
         return ()
 
 

@@ -28,11 +28,11 @@ class Poster:
         self._slack = slack
         self._question = lease.question
 
-    def begin(self, kind: str, message: SlackMessage, **more: str) -> str:
+    def post_first(self, kind: str, message: SlackMessage, **more: str) -> str:
         """Post the first message that the asker sees, and return its ts."""
         return self._begin(kind, lambda: self._post(message, more))
 
-    def begin_stream(self, markdown: str) -> str:
+    def start_stream(self, markdown: str) -> str:
         """Begin a stream as the first message, and return its ts.
 
         Where Slack doesn't confirm it, it is looked for at once; "" if it isn't there.
@@ -52,7 +52,7 @@ class Poster:
                 self._question.channel, self._lease.shown, markdown=markdown, blocks=blocks, metadata=metadata
             )
 
-    def further(self, message: SlackMessage, **more: str) -> str:
+    def post_next(self, message: SlackMessage, **more: str) -> str:
         """Post a message after the first one, and return its ts."""
         with self._lease.speaking():
             return self._post(message, more)
@@ -62,7 +62,7 @@ class Poster:
         with self._lease.speaking():
             self._slack.update(self._question.channel, self._lease.shown, message, metadata=self._metadata(more))
 
-    def whisper(self, message: SlackMessage) -> None:
+    def post_privately(self, message: SlackMessage) -> None:
         """Post a message that only the asker sees: where the question was asked, else as a direct message."""
         question = self._question
         with self._lease.speaking():

@@ -91,13 +91,13 @@ class StatusIndicator:
         poster = Poster(lease, self._slack)
         if lease.question.via == "command":
             lease.shown_status = status  # once, even if it isn't certain that it arrived
-            poster.whisper(notices.status_message(status))
+            poster.post_privately(notices.status_message(status))
         elif lease.kind == "placeholder":
             if not (lease.shown and self._budgets.updates.take()):
                 return False
             poster.update(notices.status_message(status))
         elif not self._is_set(lease, status):
-            poster.begin("placeholder", notices.status_message(status))
+            poster.post_first("placeholder", notices.status_message(status))
         return True
 
     def _is_set(self, lease: Lease, status: str) -> bool:

@@ -16,7 +16,7 @@ from lore.slackbot.types import SlackCallError
 __all__ = ["ErrorLog", "describe_error"]
 
 QUIET_SECONDS = 3600.0
-"""How long the same error isn't logged again."""
+"""Time in which the same error isn't logged again."""
 FRAMES = 12
 
 logger = logging.getLogger(__name__)
