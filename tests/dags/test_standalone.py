@@ -20,7 +20,7 @@ def test_a_port_in_use_is_a_clear_error_and_nothing_is_written(
         port = taken.getsockname()[1]
         assert main(["--port", str(port), "--home", str(tmp_path / "home")]) == 2
     printed = capsys.readouterr().out
-    assert f"Port {port}" in printed
+    assert f"port {port}" in printed
     assert "make up PORT=" in printed
     assert not (tmp_path / "home").exists()
 

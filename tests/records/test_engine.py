@@ -106,9 +106,9 @@ def test_a_reader_sees_one_moment(records: Records) -> None:
     with reading(records.engine) as connection:
         assert connection.execute(text("SELECT count(*) FROM lore_answers")).scalar() == 1
         records.forget("U1")
-        assert connection.execute(text("SELECT count(*) FROM lore_passages")).scalar() == 3
+        assert connection.execute(text("SELECT count(*) FROM lore_calls")).scalar() == 2
     with reading(records.engine) as connection:
-        assert connection.execute(text("SELECT count(*) FROM lore_passages")).scalar() == 0
+        assert connection.execute(text("SELECT count(*) FROM lore_calls")).scalar() == 0
 
 
 def test_fifty_writers_at_once(records: Records) -> None:

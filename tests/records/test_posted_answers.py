@@ -135,9 +135,10 @@ def test_records_from_before_there_were_places_keep_what_they_have(records: Reco
     with records.engine.begin() as connection:
         for later in ("lore_places", "lore_opinions"):
             connection.execute(text(f"DROP TABLE {later}"))
+        connection.execute(text("ALTER TABLE lore_answers DROP COLUMN packed"))
         connection.execute(text("UPDATE lore_schema SET version_num = '0001'"))
-    records.add(full_answer())
     bring_up_to_date(records.engine)
+    records.add(full_answer())
     places = PostedAnswers(records.engine)
     places.keep("T1", "C1", "2.0", thread_ts="1.0", answer_id="a1", asker="")
     assert places.answered_in("T1", "C1", "1.0")

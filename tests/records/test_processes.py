@@ -26,10 +26,10 @@ parent = Records.open(sys.argv[1], str)
 add(parent, "parent", 1)
 writer = threading.Thread(target=add, args=(parent, "thread", 50))
 writer.start()
+writer.join()  # a child that is forked while a thread is inside SQLite may hang
 opened, closed = os.pipe(), os.pipe()
 if child := os.fork():
     os.read(opened[0], 1)
-    writer.join()
     parent.close()
     os.write(closed[1], b".")
     raise SystemExit(os.waitpid(child, 0)[1])
