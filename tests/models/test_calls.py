@@ -17,6 +17,7 @@ from lore.types import Message
 from tests.models.vendors import (
     ANTHROPIC,
     AZURE,
+    BEDROCK,
     CALLS,
     GOOD,
     MESSAGES,
@@ -66,6 +67,9 @@ def test_a_server_that_asks_for_more_time_than_there_is_ends_the_call_at_once(
 @each(*VENDORS)
 def test_a_server_that_sends_a_byte_now_and_then(vendor: Vendor, how: str) -> None:
     error = failure(vendor, how, Fault(drip=0.01), timeout=0.15)
+    if vendor is BEDROCK and how == "stream":  # its frames have checksums, which the server's blanks break at once
+        assert "unreadable reply" in error.message
+        return
     assert "took over 0.15 s" in error.message
     assert "LORE_TIMEOUT_SECONDS" in error.remedy
     assert error.retryable
