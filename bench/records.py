@@ -104,13 +104,12 @@ class Bots:
         self._over.set()
         self._asker.join()
         self._house.slack.settle(END_SECONDS)
-        open_ones, until = len(self.threads), time.monotonic() + END_SECONDS
-        while open_ones and time.monotonic() < until:
+        left, until = len(self.threads), time.monotonic() + END_SECONDS
+        while left and time.monotonic() < until:
             time.sleep(ASK_PAUSE)
-            left = sum(not self.ends(thread) for thread in self.taken())
-            if left < open_ones:
-                self._house.slack.settle(END_SECONDS)
-        open_ones, until = left, time.monotonic() + END_SECONDS
+            before, left = left, sum(not self.ends(thread) for thread in self.taken())
+            if left < before:
+                until = time.monotonic() + END_SECONDS
         for bot in self._running:
             bot.send_signal(signal.SIGTERM)
         for bot in self._running:
