@@ -18,13 +18,15 @@ from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from weakref import WeakMethod
 
 from lore.errors import RecordsError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, ExceptionContext
+
+    from lore.records.fork_safe_pool import ForkGate
 
 __all__ = ["BUSY_SECONDS", "SqliteFile", "damaged_copies", "remove_copies"]
 
@@ -76,27 +78,37 @@ class SqliteFile:
         self._prepare = prepare
         self._prepared: Identity = None
         self._opening = threading.RLock()
-        self.engine = self._make_engine(self._connect)
-        """With a pool of connections."""
+        self.engine, self._gate = self._make_pooled()
         self._listen()
 
-    def _make_engine(self, connect: Callable[[], sqlite3.Connection], **options: Any) -> Engine:
+    def _make_engine(self, **options: Any) -> Engine:
         from sqlalchemy import URL, create_engine, event
 
         url = URL.create("sqlite+pysqlite", database=str(self.path))
-        engine = create_engine(url, creator=connect, hide_parameters=True, **options)
+        engine = create_engine(url, hide_parameters=True, **options)
         event.listen(engine, "begin", _begin)
         return engine
 
+    def _make_pooled(self) -> tuple[Engine, ForkGate]:
+        from lore.records.fork_safe_pool import ForkGate, ForkSafePool
+
+        pool, gate = ForkSafePool(cast(Any, self._connect)), ForkGate()
+        pool.gate = gate
+        return self._make_engine(pool=pool), gate
+
     def _listen(self) -> None:
+        import filelock  # noqa: F401 # registers for forks before us, so it lets locks be released until we are done
         from sqlalchemy import event
 
         event.listen(self.engine, "checkout", self._check_current)
         if self._prepare is not None:
             event.listen(self.engine, "handle_error", self._examine)
         before, after = WeakMethod(self._before_fork), WeakMethod(self._after_fork)
-        call = partial(_call, after)
-        os.register_at_fork(before=partial(_call, before), after_in_parent=call, after_in_child=call)
+        os.register_at_fork(
+            before=partial(_call, before),
+            after_in_parent=partial(_call, after, in_child=False),
+            after_in_child=partial(_call, after, in_child=True),
+        )
 
     # ----------------------------------------------------------------------------------------------------- opening
 
@@ -119,7 +131,7 @@ class SqliteFile:
         connection = self._open(partial(_Pooled, self, identity))
         try:
             if self._prepare is not None and self._prepared != identity:
-                self._prepare(self._make_engine(self._open, poolclass=NullPool))
+                self._prepare(self._make_engine(creator=self._open, poolclass=NullPool))
                 self._prepared = identity
         except BaseException:
             sqlite3.Connection.close(connection)
@@ -237,17 +249,17 @@ class SqliteFile:
     # ------------------------------------------------------------------------------------------------------ forking
 
     def _before_fork(self) -> None:
-        """Close all connections, once they are free: a child that inherits one takes its locks for its own."""
-        self._opening.acquire()
-        pool: Any = self.engine.pool
-        self.engine.dispose()
-        until = time.monotonic() + BUSY_SECONDS
-        while pool.checkedout() and time.monotonic() < until:
-            time.sleep(0.005)
-        pool.dispose()
+        """Close all connections, once they are free: a child that inherits one takes its locks for its own.
 
-    def _after_fork(self) -> None:
+        A child also inherits SQLite's own locks as they are, so no thread may be inside SQLite meanwhile.
+        """
+        self._gate.close(BUSY_SECONDS)
+        self._opening.acquire()
+        self.engine.dispose()
+
+    def _after_fork(self, *, in_child: bool) -> None:
         self._opening.release()
+        self._gate.open(in_child=in_child)
 
 
 class _Pooled(sqlite3.Connection):
@@ -266,9 +278,9 @@ class _Pooled(sqlite3.Connection):
             super().close()
 
 
-def _call(method: WeakMethod[Callable[[], None]]) -> None:
+def _call(method: WeakMethod[Callable[..., None]], **arguments: bool) -> None:
     if found := method():
-        found()
+        found(**arguments)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
