@@ -8,7 +8,7 @@ from lore.stemming import stem
 
 __all__ = ["content_words"]
 
-_WORD = re.compile(r"[^\W_]{2,}")
+_WORD = re.compile(r"[^\W_]{2,}|(?<![\w'’.])[B-HJ-Zb-hj-z](?![\w'’.])")  # also names of one letter, such as `g` or C
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _STOP_WORD_LIST = """
 about above after again all also am an and any are as at be because been before being below between both but by can

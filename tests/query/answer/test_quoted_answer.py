@@ -80,6 +80,54 @@ def test_the_answer_to_a_question_in_a_thread_is_quoted_rather_than_the_question
     assert answer.quotes[1].startswith("**Ben**: Session mode.")
 
 
+MESSAGES = """**Pavo** (2026-01-14 09:12 UTC):
+
+After the update our workers start runs late. We are behind PgBouncer. Is that expected?
+
+**Tobiah** (2026-01-14 09:15 UTC):
+
+In which pool mode is PgBouncer?
+
+**Pavo** (2026-01-14 09:16 UTC):
+
+transaction
+
+**Tobiah** (2026-01-14 09:22 UTC):
+
+That is it. Notifications do not pass through PgBouncer in that mode, so workers start late. Set this:
+
+```
+poll = "timer"
+```
+
+**Pavo** (2026-01-14 10:40 UTC):
+
+Thank you, that helps.
+"""
+
+
+def test_a_thread_is_quoted_where_it_answers_and_not_where_somebody_asks_the_same() -> None:
+    answer = quoted("Our workers are behind PgBouncer and start runs late. What should we set?", MESSAGES)
+    assert '> ```\n> poll = "timer"\n> ```' in answer.text
+    assert "— *Page 0 › Tobiah (2026-01-14 09:22 UTC)* [1]" in answer.text
+    assert "expected?" not in answer.text
+    assert "Thank you" not in answer.text
+
+
+def test_the_reply_to_a_question_is_no_question_in_return() -> None:
+    answer = quoted("Is it expected after the update to start runs late?", MESSAGES.replace("start late", "are slow"))
+    assert "That is it." in answer.text
+    assert "pool mode" not in answer.text
+
+
+def test_a_sentence_comes_with_the_labelled_code_that_it_introduces() -> None:
+    tabs = "**Bash**\n\n```\nexport APP_KEY=x\n```\n\n**Fish**\n\n```\nset -x\n```\n"
+    page = f"# Keys\n\nSet the key prefix in the shell:\n\n{tabs}"
+    answer = quoted("Which prefix do keys in the shell have?", page)
+    assert "> **Bash**\n>\n> ```\n> export APP_KEY=x\n> ```" in answer.text
+    assert "Fish" not in answer.text
+
+
 def test_a_short_list_is_whole_with_the_sentence_that_introduces_it() -> None:
     items = "- `SkipTask` marks it as skipped.\n- `FailTask` marks it as failed."
     text = f"Two exceptions end a task:\n\n{items}\n\nNothing else does."

@@ -33,6 +33,13 @@ def test_a_passage_counts_by_meaning_or_by_words(text: str, cosine: float | None
     assert is_irrelevant(QUESTION, [hit(text, cosine)]) is expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"), [("`g` is there for each request.", False), ("A cat (e.g. a lion).", True)]
+)
+def test_a_name_of_one_letter_is_a_word_of_the_question(text: str, expected: bool) -> None:
+    assert is_irrelevant("What is g used for?", [hit(text, 0.3)]) is expected
+
+
 def test_one_passage_is_enough_and_none_is_none() -> None:
     far, near = hit("The API of bananas.", 0.1), hit("Settings.", 0.6)
     assert is_irrelevant(QUESTION, [far, far])

@@ -23,7 +23,7 @@ Span: TypeAlias = tuple[int, int]
 
 _SENTENCE = re.compile(r".+?(?:[.!?][\"')\]`*_]*(?=\s)|[。！？]|\Z)\s*", re.DOTALL)
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|[A-Z])\.|^\s*\d+\.)\s*$", re.IGNORECASE)
-_LABEL = re.compile(r"(?:\*\*[^*]+\*\*|`[^`\n]+`(?:,? *(?:or|and|/)? *`[^`\n]+`)*):?")
+_LABEL = re.compile(r"(?:\*\*[^*]+\*\*(?: \([^()]*\))?|`[^`\n]+`(?:,? *(?:or|and|/)? *`[^`\n]+`)*):?")
 LONGEST_LABEL = 120
 LABEL_LEVEL = 7
 """Below all levels of headings."""
@@ -34,9 +34,10 @@ class PassageBlock:
     """A block at characters `start` to `end` of a text.
 
     `headings` are those above it in the text, outermost first; a paragraph that is only a bold phrase or a name in
-    code, such as the term of a definition, is the innermost. `section` is the span from there to the next of them.
-    `group` is the span of the whole list or table around an item or row, else its own span. `lead` is the span of the
-    lines to show with it: a table's header with its rule, or the sentence before a list or code; None without one.
+    code, such as a term or the author of a message, is the innermost. `section` is the span from there to the next of
+    them. `group` is the span of the whole list or table around an item or row, else its own span. `lead` is the span of
+    the lines to show with it: a table's header with its rule, or the sentence before a list or code; None without one.
+    `asks` is True for a paragraph that ends with a question, as the first message of a thread does.
     """
 
     kind: Kind
@@ -46,6 +47,7 @@ class PassageBlock:
     section: Span = (0, 0)
     group: Span = (0, 0)
     lead: Span | None = None
+    asks: bool = False
 
 
 def blocks(text: str) -> list[PassageBlock]:
@@ -101,6 +103,7 @@ class _Reader:
                     place = _closing(tokens, place)
                 case "paragraph_open" | "html_block":
                     block = self._block("paragraph", token)
+                    block = replace(block, asks=self._text[block.start : block.end].endswith("?"))
                     if self._is_label(block):
                         self.section_starts.append(block.start)
                     else:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from lore.query.answer.blocks import blocks, sentences
-from lore.query.answer.excerpts import Excerpt, QuotablePassage, Unit, make_excerpt
+from lore.query.answer.excerpts import Excerpt, QuotablePassage, Unit, is_question, make_excerpt
 from lore.query.content_words import content_words
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ FORM_GAIN = 0.1
 NAME_GAIN = 0.15
 """Gain of a unit with a name of the question, such as `max_active_runs`; twice that if it defines the name."""
 QUESTION_LOSS = 0.2
-"""Loss of a unit that is itself a question: its answer comes after it."""
+"""Loss of a unit that is a question, or part of a paragraph that ends with one: its answer comes after it."""
 RANK_LOSS = 0.03
 """Loss for each passage ranked before the unit's own."""
 AS_GOOD = 0.9
@@ -80,7 +80,8 @@ def find_evidence(question: str, sources: Sequence[QuotablePassage], embed: Embe
         as_good = len(excerpts) < 2 and scores[at] >= AS_GOOD * best
         if len(excerpts) == MAX_EXCERPTS or scores[at] < WORTH_ADDING * best:
             break
-        if excerpts and not as_good and added < MISSING_SHARE:
+        asks = is_question(units[at], sources[units[at].source].text)
+        if excerpts and (asks or (not as_good and added < MISSING_SHARE)):
             continue
         excerpt = make_excerpt(units[at], units, scores, sources, steps=bool(_STEPS.match(question)))
         if not any(excerpt.overlaps(other) for other in excerpts):
@@ -105,7 +106,7 @@ def _units(number: int, source: QuotablePassage) -> Iterator[Unit]:
             if words:
                 asked = [(left - 1, others) for left, others in asked if left]
                 yield Unit(number, block, start, end, words, context.union(*(others for _, others in asked)))
-            if source.text[start:end].endswith("?"):
+            if block.asks or source.text[start:end].endswith("?"):
                 asked.append((2, words))
 
 
@@ -165,7 +166,7 @@ def _form_gains(
             gain += FORM_GAIN
         if wants_meaning and (term := _TERM.match(text)) and weights.keys() & set(content_words(term[1])):
             gain += FORM_GAIN
-        if text.rstrip(' *_`"').endswith("?"):
+        if is_question(unit, sources[unit.source].text):
             gain -= QUESTION_LOSS
         yield gain + sum(NAME_GAIN * (1 + (wants_meaning and _begins(text, name))) for name in names if name in text)
 

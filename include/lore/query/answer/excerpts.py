@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lore.query.answer.blocks import PassageBlock, Span, sentences
 
-__all__ = ["LONG", "Excerpt", "QuotablePassage", "Unit", "make_excerpt"]
+__all__ = ["LONG", "Excerpt", "QuotablePassage", "Unit", "is_question", "make_excerpt"]
 
 SHORT = 700
 """Characters of a section, paragraph or list that is quoted whole."""
@@ -22,7 +22,10 @@ MAX_CODE = 1_500
 ALSO = 0.9
 """Share of the unit's score from which other items or rows come with it."""
 
+FEW_WORDS = 4
+
 _HEADING = re.compile(r"\s*#{1,6}\s[^\n]*\n\s*")
+_AUTHOR = re.compile(r"\s*\*\*[^*\n]+\*\* \([^()\n]*\):\s*")
 _POINTER = re.compile(r"\b(?:following|below|as follows|these|like this)\b", re.IGNORECASE)
 
 
@@ -85,8 +88,9 @@ def make_excerpt(
     With `steps`, what follows a sentence in its section is part of the answer, as in instructions.
     """
     text = sources[unit.source].text
-    if text[unit.start : unit.end].endswith("?") and (reply := _reply(unit, units)):
-        pieces = _joined([(unit.block.start, unit.block.end), (reply.block.start, reply.block.end)], text)
+    if is_question(unit, text) and (reply := _reply(unit, text, units, scores)):
+        answer = _paragraph(reply, text, units, steps=steps) if reply.block.kind == "paragraph" else [reply.block.group]
+        pieces = _joined([(unit.block.start, unit.block.end), *answer], text)
         return Excerpt(unit.source, tuple(pieces), (reply.start, reply.end), unit.block.headings)
     lead = [unit.block.lead] if unit.block.lead else []
     match unit.block.kind:
@@ -104,10 +108,21 @@ def make_excerpt(
     return Excerpt(unit.source, tuple(joined), (unit.start, unit.end), unit.block.headings, in_table)
 
 
-def _reply(unit: Unit, units: Sequence[Unit]) -> Unit | None:
-    """Return the first unit after the block of a question, which answers it in threads and lists of questions."""
-    after = (other for other in units if other.source == unit.source and other.start >= unit.block.end)
-    return next(after, None)
+def is_question(unit: Unit, text: str) -> bool:
+    """Return True if the unit asks, or its paragraph ends with a question."""
+    return unit.block.asks or text[unit.start : unit.end].rstrip(' *_`"').endswith("?")
+
+
+def _reply(unit: Unit, text: str, units: Sequence[Unit], scores: Sequence[float]) -> Unit | None:
+    """Return the unit after a question, which answers it in threads and lists of questions.
+
+    If that is a question in return, the reply is the best one after it, rather than a word such as "yes".
+    """
+    after = [at for at, one in enumerate(units) if one.source == unit.source and one.start >= unit.block.end]
+    if after and is_question(units[after[0]], text):
+        after = [at for at in after if not is_question(units[at], text)]
+        after.sort(key=lambda at: (len(units[at].words) < FEW_WORDS, -scores[at]))
+    return units[after[0]] if after else None
 
 
 def _siblings(unit: Unit, units: Sequence[Unit], scores: Sequence[float]) -> list[Span]:
@@ -131,7 +146,8 @@ def _paragraph(unit: Unit, text: str, units: Sequence[Unit], *, steps: bool) -> 
     """Return the section if it is short, else the sentences around the unit and what follows up to a limit."""
     block = unit.block
     if block.headings and block.section[1] - block.section[0] <= SHORT:
-        return [_section_body(block, text)]
+        body = _section_body(block, text)
+        return [body, *_labelled(body[1], text, units, unit.source)]
     if block.end - block.start <= SHORT:
         span = (block.start, block.end)
     else:
@@ -140,7 +156,20 @@ def _paragraph(unit: Unit, text: str, units: Sequence[Unit], *, steps: bool) -> 
         span = (spans[max(0, at - 1)][0], spans[min(len(spans) - 1, at + 1)][1])
     if span[1] != block.end or not (steps or _points_on(text[unit.start : block.end])):
         return [span]
-    return [span, *_following(unit, text, units, LONG - (span[1] - span[0]))]
+    after = [*_following(unit, text, units, LONG - (span[1] - span[0]))] or _labelled(
+        block.end, text, units, unit.source
+    )
+    return [span, *after]
+
+
+def _labelled(end: int, text: str, units: Sequence[Unit], source: int) -> list[Span]:
+    """Return the first of the labelled blocks that a text up to `end` introduces, such as the code in a tab."""
+    if not text[:end].rstrip("*_` ").endswith(":"):
+        return []
+    after = next((one.block for one in units if one.source == source and one.start >= end), None)
+    if after is None or after.group[1] - after.group[0] > MAX_CODE or text[end : after.section[0]].strip():
+        return []
+    return [(after.section[0], after.group[1])]
 
 
 def _following(unit: Unit, text: str, units: Sequence[Unit], room: int) -> Iterator[Span]:
@@ -176,9 +205,9 @@ def _points_on(text: str) -> bool:
 
 
 def _section_body(block: PassageBlock, text: str) -> Span:
-    """Return the section without its heading; the term of a definition stays."""
+    """Return the section without its heading or author; the term of a definition stays."""
     start, end = block.section
-    heading = _HEADING.match(text, start, end)
+    heading = _HEADING.match(text, start, end) or _AUTHOR.match(text, start, end)
     start = heading.end() if heading else start
     return start, start + len(text[start:end].rstrip())
 

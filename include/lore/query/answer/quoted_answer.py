@@ -128,7 +128,7 @@ def _place(chunk: Chunk) -> str:
 def _heading(chunk: Chunk, excerpt: Excerpt) -> str:
     """Return the title and the headings above the excerpt; the shortest sufficient ones if they are long."""
     names = [chunk.title, *chunk.headings, *excerpt.headings]
-    plain = [re.sub(r"[*`\s]+", " ", visible(name)).strip() for name in names]
+    plain = [re.sub(r"[*`\s]+", " ", visible(name)).strip(" :") for name in names]
     parts = list(dict.fromkeys(name for name in plain if name)) or [chunk.document_id]
     while len(parts) > 2 and len(" › ".join(parts)) > MAX_PLACE_CHARACTERS:
         del parts[1]
