@@ -130,6 +130,7 @@ class SyncContract:
         assert 1 <= third.embedded_texts <= world.embedded
         assert house.store.count().documents == world.documents
 
+    @pytest.mark.slow
     def test_a_kill_anywhere_costs_no_more_than_its_time(self, tmp_path, world):
         batches = 0
 
@@ -155,6 +156,7 @@ class SyncContract:
             assert world.fetched() - start - whole <= (world.twice if world.resumes or stage == "index" else read)
             assert not house.staged()
 
+    @pytest.mark.slow
     def test_a_task_that_was_killed_while_it_read_is_tried_again(self, tmp_path, world):
         start = world.fetched()
         whole = House(tmp_path / "whole", world)
@@ -172,6 +174,7 @@ class SyncContract:
         assert house.contents() == whole.contents()
         assert not house.staged()
 
+    @pytest.mark.slow
     def test_what_changed_after_a_kill_is_as_if_there_had_been_none(self, tmp_path, world):
         house = House(tmp_path / "house", world)
         with pytest.raises(KilledError):

@@ -619,6 +619,7 @@ def test_a_killed_sync_is_healed_by_the_next(tmp_path: Path) -> None:
     assert contents(disturbed) == expected
 
 
+@pytest.mark.slow
 def test_syncs_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     folder = written(tmp_path / "pages", 16)
     run = tmp_path / "run"

@@ -146,6 +146,7 @@ class CutOffStore(LanceStore):
         return super().replace_chunks(entries)
 
 
+@pytest.mark.slow
 def test_a_build_that_was_killed_goes_on_where_it_was(house: House) -> None:
     short = [make_document(f"p{number}", f"# P\n\nNumber {number}.") for number in range(300)]
     house.sync(source(short)).run()

@@ -82,6 +82,7 @@ def test_what_is_answered_while_others_list_is_recorded_and_not_answered_again(h
     assert house.integrity() == "ok"
 
 
+@pytest.mark.slow
 def test_bots_and_commands_that_take_turns_leave_the_file_whole(house: House) -> None:
     house.start_bot()
     threads = house.ask("Question 0?")
@@ -93,6 +94,7 @@ def test_bots_and_commands_that_take_turns_leave_the_file_whole(house: House) ->
     assert house.integrity() == "ok"
 
 
+@pytest.mark.slow
 def test_two_bots_of_which_one_is_started_again_answer_each_question_once(house: House) -> None:
     house.start_bot()
     second = house.start_bot()
@@ -126,6 +128,7 @@ def test_records_that_one_process_opens_twice(house: House) -> None:
     assert house.integrity() == "ok"
 
 
+@pytest.mark.slow
 def test_a_process_that_was_forked_loses_nothing_when_the_other_closes(house: House) -> None:
     house.run(sys.executable, "-c", FORK, house.records_url)
     wanted = {"parent": 1, "thread": 200, "child": 21, "afterwards": 5, "inherited": 5}

@@ -311,6 +311,7 @@ class TestAnImportThatIsCutOff:
         assert 0 < house.store.count().documents < 300
         return House(tmp_path / "half")
 
+    @pytest.mark.slow
     def test_goes_on_when_it_is_run_again(self, many: tuple[House, Path], half: House) -> None:
         report = half.baseline().load(many[1])
         assert (report.unchanged, report.written) == (256, 44)

@@ -339,6 +339,7 @@ def test_shards_that_are_full_are_taken_over_with_the_pieces_of_the_last(house):
     assert len(house.texts()) == 600
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_for_good_while_it_read(tmp_path):
     def start() -> subprocess.Popen[str]:
         command = [

@@ -592,7 +592,13 @@ SCENES: list[tuple[str, Duplicates | None, Callable[[], Sequence[Document]]]] = 
 ]
 
 
-@pytest.mark.parametrize(("name", "rule", "pages"), SCENES, ids=[scene[0] for scene in SCENES])
+@pytest.mark.parametrize(
+    ("name", "rule", "pages"),
+    [
+        pytest.param(*scene, id=scene[0], marks=[pytest.mark.slow] if number else [])
+        for number, scene in enumerate(SCENES)
+    ],
+)
 def test_a_run_that_is_cut_off_anywhere_is_completed_by_the_next(
     tmp_path: Path, name: str, rule: Duplicates | None, pages: Callable[[], Sequence[Document]]
 ) -> None:

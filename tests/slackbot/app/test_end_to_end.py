@@ -128,6 +128,7 @@ def test_what_is_delivered_again_is_answered_once(slack: SlackApp, tmp_path: Pat
     assert bot.pipeline.asked() == ["How do I deploy?"] and after_restart.pipeline.asked() == []
 
 
+@pytest.mark.slow
 def test_a_thousand_deliveries_out_of_order_of_a_hundred_questions_are_a_hundred_answers(
     slack: SlackApp, tmp_path: Path
 ) -> None:

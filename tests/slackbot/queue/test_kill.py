@@ -38,6 +38,7 @@ def ends(slack: SlackApp, thread: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seen", [1, 6])
 def test_after_kill_9_there_is_one_end_to_each_question(records_url: str, seen: int) -> None:
     users = [f"U{number}" for number in range(QUESTIONS)]

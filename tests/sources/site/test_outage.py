@@ -104,7 +104,10 @@ def texts(store: LanceStore) -> dict[str, tuple[str, str, str]]:
     return {one.id: (one.title, one.url, one.text) for one in store.documents("docs")}
 
 
-@pytest.mark.parametrize("outage", OUTAGES)
+@pytest.mark.parametrize(
+    "outage",
+    [pytest.param(one, marks=[pytest.mark.slow] if number % 4 else []) for number, one in enumerate(OUTAGES)],
+)
 def test_after_an_outage_the_index_is_as_it_was(site, store, sync, validators, outage):
     survive(site, store, sync, validators, outage)
 

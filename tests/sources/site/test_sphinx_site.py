@@ -111,6 +111,7 @@ def around(folder: Path) -> set[str]:
     return {line for line, count in lines.items() if count > len(pages) / 2}
 
 
+@pytest.mark.slow
 def test_every_page_is_there_once_and_none_is_lost(crawled):
     expected = {page for page in linked_pages(crawled.folder) if page not in LISTS}
     assert len(expected) > 35
@@ -120,12 +121,14 @@ def test_every_page_is_there_once_and_none_is_lost(crawled):
     assert max(Counter(crawled.bodies).values()) == 1
 
 
+@pytest.mark.slow
 def test_a_second_crawl_fetches_no_body_and_embeds_nothing(crawled):
     report = crawled.second
     assert (report.new, report.changed, report.removed, report.embedded_texts) == (0, 0, 0, 0)
     assert crawled.bodies_again == []
 
 
+@pytest.mark.slow
 def test_what_stands_around_the_text_reaches_no_passage(crawled):
     lines: Counter[str] = Counter()
     words = around(crawled.folder)
@@ -138,6 +141,7 @@ def test_what_stands_around_the_text_reaches_no_passage(crawled):
     assert not words.intersection(repeated)
 
 
+@pytest.mark.slow
 def test_citations_lead_to_sections_that_the_pages_have(crawled):
     anchored = 0
     names: dict[str, set[str]] = {}
