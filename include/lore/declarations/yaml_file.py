@@ -22,7 +22,7 @@ MAX_BYTES = 256 * 1024
 KeyPath: TypeAlias = tuple[str | int, ...]
 
 
-class _Loader(yaml.SafeLoader):
+class _DeclarationLoader(yaml.SafeLoader):
     """YAML without merge keys (`<<`), which let a few lines expand to billions."""
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
@@ -41,7 +41,7 @@ def read_mapping(path: Path, *, least: str) -> tuple[dict[str, Any], Mapping[Key
             raise DeclarationError(f"{path}: is not a file.", remedy="Move it elsewhere, or give it another suffix.")
         if path.stat().st_size > MAX_BYTES:
             raise DeclarationError(f"{path}: is larger than {MAX_BYTES:,} bytes.", remedy="Move it elsewhere.")
-        loader = _Loader(path.read_text(encoding="utf-8-sig"))
+        loader = _DeclarationLoader(path.read_text(encoding="utf-8-sig"))
         node = loader.get_single_node()
         lines = dict(_lines(node, path)) if node else {}
         values = loader.construct_document(node) if node else None

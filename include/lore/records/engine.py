@@ -168,12 +168,12 @@ def _explained(what: str, error: Exception, *, again: bool) -> RecordsError:
 
 
 def _may_be_mended(error: BaseException | None) -> bool:
-    """Whether PostgreSQL refuses everybody, not what was to be stored: it is a read-only stand-by, lacks a table …"""
+    """Return True if PostgreSQL refuses everybody, not just this value: a read-only stand-by, a missing table …"""
     state = getattr(error, "sqlstate", None) or ""
     return state.startswith(("0A", "25", "42"))  # a stand-by begins no transaction that writes (0A) or writes in none
 
 
 def _reason(error: BaseException) -> str:
-    """The first line: the lines after it quote values."""
+    """Return the first line: the lines after it quote values."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".:")

@@ -79,7 +79,7 @@ def _renew(reference: ref[QueuedRecorder]) -> None:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _WaitingAnswer:
     """A waiting answer; `tries` counts its failures that did not follow another answer's."""
 
     finished: Finished
@@ -114,7 +114,7 @@ class QueuedRecorder:
         """Set the state of a new recorder."""
         self._pause = 0.0  # after a failure: how long until the next try
         self._batch = BATCH  # after a failure 1, so that one answer is known to be the reason, and then twice as many
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_WaitingAnswer] = deque()
         self._written = 0
         self._overdue = False  # an answer waited in vain, and none was written since
         self._changed = threading.Condition()
@@ -135,7 +135,7 @@ class QueuedRecorder:
                 if self._off or self._closing or len(self._waiting) >= self._capacity:
                     self._refuse()
                     return
-                self._waiting.append(_Waiting(Finished(answer, asked_at)))
+                self._waiting.append(_WaitingAnswer(Finished(answer, asked_at)))
                 self._start()
                 self._changed.notify_all()
                 self._wait_until_written()

@@ -131,7 +131,7 @@ def _refuse_repetition(path: Path, items: Sequence[QuestionItem], lines: Sequenc
             seen[key] = line
 
 
-class _Loader(yaml.SafeLoader):
+class _QuestionLoader(yaml.SafeLoader):
     """YAML without aliases, with which a few lines could expand to billions."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -148,7 +148,7 @@ def _read_yaml(path: Path) -> tuple[list[Any], list[Mapping[str, int]]]:
             raise ConfigurationError(f"{path}: there is no such file.", remedy=REMEDY)
         if path.stat().st_size > MAX_BYTES:
             raise ConfigurationError(f"{path}: is larger than {MAX_BYTES:,} bytes.", remedy="Keep fewer questions.")
-        loader = _Loader(path.read_text(encoding="utf-8-sig"))
+        loader = _QuestionLoader(path.read_text(encoding="utf-8-sig"))
         node = loader.get_single_node()
         lines: list[Mapping[str, int]] = (
             [dict(_lines(item, path)) for item in node.value] if isinstance(node, yaml.SequenceNode) else []

@@ -29,7 +29,7 @@ SMALLEST_BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _WaitingDocument:
     """A document that waits to be stored; `hashes` are the content hashes of its chunks."""
 
     document: Document
@@ -60,7 +60,7 @@ class EntryWriter:
         self._write = write or store.replace
         self._embedder = embedder
         self._on_progress = on_progress
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, _WaitingDocument] = {}
         self._waiting_chunks = 0
         self._waiting_since = 0.0
         self._batch = SMALLEST_BATCH
@@ -74,7 +74,7 @@ class EntryWriter:
         if not self._waiting:
             self._waiting_since = monotonic()
         hashes = tuple(chunk.content_hash for chunk in chunks)
-        self._waiting[document.id] = _Waiting(document, fingerprint, tuple(chunks), hashes)
+        self._waiting[document.id] = _WaitingDocument(document, fingerprint, tuple(chunks), hashes)
         self._waiting_chunks += len(chunks)
         if (
             self._waiting_chunks >= WRITE_CHUNKS
@@ -99,7 +99,7 @@ class EntryWriter:
             raise
         self._store(group, vectors)
 
-    def _store(self, group: Sequence[_Waiting], vectors: dict[str, Vector]) -> None:
+    def _store(self, group: Sequence[_WaitingDocument], vectors: dict[str, Vector]) -> None:
         if not group:
             return
         with deferred_interrupt():
@@ -112,7 +112,7 @@ class EntryWriter:
             self.written.extend(one.document.id for one in group)
             self.chunks += _chunks(group)
 
-    def _embed(self, group: Sequence[_Waiting], vectors: dict[str, Vector]) -> Iterator[int]:
+    def _embed(self, group: Sequence[_WaitingDocument], vectors: dict[str, Vector]) -> Iterator[int]:
         """Fill in a vector for each content hash; yields how many of the documents are complete, from the first on."""
         texts = {
             content_hash: chunk.embedded_text
@@ -136,7 +136,7 @@ class EntryWriter:
             self._batch = min(max(round(rate * BATCH_SECONDS), SMALLEST_BATCH), WRITE_CHUNKS)
             yield _complete(group, vectors)
 
-    def _matrix(self, one: _Waiting, vectors: dict[str, Vector]) -> Matrix:
+    def _matrix(self, one: _WaitingDocument, vectors: dict[str, Vector]) -> Matrix:
         import numpy as np
 
         rows = np.zeros((len(one.chunks), self._embedder.dimensions), dtype=np.float32)
@@ -145,10 +145,10 @@ class EntryWriter:
         return rows
 
 
-def _complete(group: Sequence[_Waiting], vectors: dict[str, Vector]) -> int:
+def _complete(group: Sequence[_WaitingDocument], vectors: dict[str, Vector]) -> int:
     """Return how many documents, from the first on, have a vector for each chunk."""
     return next((number for number, one in enumerate(group) if not vectors.keys() >= set(one.hashes)), len(group))
 
 
-def _chunks(group: Sequence[_Waiting]) -> int:
+def _chunks(group: Sequence[_WaitingDocument]) -> int:
     return sum(len(one.chunks) for one in group)
