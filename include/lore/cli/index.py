@@ -61,13 +61,16 @@ def register(app: typer.Typer) -> None:
 
 def list_versions(json: Json = False) -> None:
     """List the versions of the index, their roles and contents."""
-    statuses = _versions(_settings()).all()
+    from lore.wiring.stores import index_place
+
+    settings = _settings()
+    statuses = _versions(settings).all()
     if json:
         print_json({"versions": [status.to_json() for status in statuses]})
     elif statuses:
         print_table(HEADINGS, list(map(_cells, statuses)), NUMBERS)
     else:
-        message("There is no index yet. Run: lore sync --all")
+        message(f"There is no index at {index_place(settings)} yet. Run: lore sync --all")
 
 
 def show(number: Number, json: Json = False) -> None:

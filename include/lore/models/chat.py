@@ -227,11 +227,13 @@ class _NoFormatError(Exception):
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of an error, or pydantic's reasons, which come after its first line, without the input."""
+    """Return the first line of an error, or pydantic's reasons in words, without the input."""
     from pydantic import ValidationError
 
+    from lore.validation import explain_error
+
     if isinstance(error, ValidationError):
-        return "; ".join(item["msg"] for item in error.errors(include_input=False))
+        return "; ".join(f"{'.'.join(map(str, item['loc']))} {explain_error(item)}".strip() for item in error.errors())
     return str(error).split("\n")[0]
 
 

@@ -91,11 +91,19 @@ def index_exists(settings: Settings) -> bool:
     return "://" in settings.index.index_uri or Path(settings.index.index_uri).exists()
 
 
+def index_place(settings: Settings) -> str:
+    """Return where the index is, in words for a message: an absolute path, or a server's address."""
+    if settings.index.store == "weaviate":
+        return settings.weaviate.url or "the Weaviate server"
+    uri = settings.index.index_uri
+    return uri if "://" in uri else str(Path(uri).absolute())
+
+
 def require_index(settings: Settings) -> None:
     """Raise ConfigurationError if there is no index to read."""
     if not index_exists(settings):
         raise ConfigurationError(
-            f"There is no index at {Path(settings.index.index_uri).absolute()} yet.",
+            f"There is no index at {index_place(settings)} yet.",
             remedy="Run: lore sync --all, or go to the project's folder, or set LORE_INDEX_URI.",
         )
 
