@@ -42,10 +42,10 @@ demo: install
 	@$(BIN)/python -m examples.demo
 
 test: install sphinx
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow"  # three, as tests also wait
 
 test-slow: install sphinx
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup -m slow
 
 check: install
 	@$(BIN)/ruff check .

@@ -79,6 +79,7 @@ def rst_documents(folder: Path) -> Iterator[tuple[str, Document]]:
         yield place, Document(id=f"airflow:{place}", source_id="airflow", url="", title="", text=text, format="rst")
 
 
+@pytest.mark.slow
 def test_airflows_documentation(shared_data: Path) -> None:
     count = 0
     for place, document in rst_documents(shared_data / "sources" / "airflow_docs"):

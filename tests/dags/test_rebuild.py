@@ -211,6 +211,7 @@ def test_a_rollback_flips_back_and_takes_in_what_was_missed(lore: Lore) -> None:
     assert lore.roles == {1: "live", 2: "previous"}
 
 
+@pytest.mark.slow
 def test_pruning_removes_what_is_old_or_named(lore: Lore) -> None:
     for budget in (300, 400, 500):
         lore.build(budget)

@@ -251,6 +251,7 @@ def test_what_changes_while_a_version_is_built_is_in_it(house: House) -> None:
     assert set(house.passages(2)) == {"fake:p0", "fake:p1"}
 
 
+@pytest.mark.slow
 def test_documents_that_never_rest_are_an_error(house: House) -> None:
     house.sync(source(pages(1))).run()
     version = house.create(600)

@@ -63,6 +63,7 @@ def test_a_server_that_asks_for_more_time_than_there_is_ends_the_call_at_once(
     assert error.retryable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", CALLS)
 @each(*VENDORS)
 def test_a_server_that_sends_a_byte_now_and_then(vendor: Vendor, how: str) -> None:

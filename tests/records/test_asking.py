@@ -8,6 +8,7 @@ from dataclasses import replace
 from threading import Barrier
 from typing import Any
 
+import pytest
 from lore.protocols import OnUsage
 from lore.records.recorder import QueuedRecorder
 from lore.records.records import Records
@@ -51,6 +52,7 @@ def _topic(messages: Sequence[Message]) -> str:
     return messages[-1].content.rpartition("What about Topic")[2].partition("?")[0]
 
 
+@pytest.mark.slow
 def test_fifty_askers_at_once(url: str) -> None:
     embedder = FakeEmbedder(dimensions=1024)
     recorder = QueuedRecorder(lambda: Records.open(url, unredacted), "the records")

@@ -220,6 +220,7 @@ def test_of_eight_threads_one_takes_over_each(claims: LeaseStore, clock: Clock) 
         assert Counter(key for key, success in got if success) == Counter(keys)
 
 
+@pytest.mark.slow
 def test_of_two_processes_one_gets_each(url: str) -> None:
     Records.open(url, str).close()
     processes = [

@@ -113,6 +113,7 @@ def failing(records: Records) -> FailingRecords:
     return FailingRecords(records)
 
 
+@pytest.mark.slow
 def test_fifty_askers_at_once(url: str) -> None:
     with (
         Recorders([QueuedRecorder(lambda: Records.open(url, unredacted), "the records")]) as recorders,

@@ -45,6 +45,7 @@ def test_every_migration_can_be_undone_and_done_again(records: Records) -> None:
     assert records.get("aaaa").answer == full_answer()
 
 
+@pytest.mark.slow
 def test_two_processes_may_be_first(url: str) -> None:
     processes = [subprocess.Popen([sys.executable, "-c", OPEN, url], cwd=ROOT) for _ in range(3)]
     assert [process.wait(60) for process in processes] == [0, 0, 0]

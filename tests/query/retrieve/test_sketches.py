@@ -41,6 +41,7 @@ def word(chance: random.Random) -> bytes:
     return bytes(chance.choice(b"abcdefgh\xc3\xff_") for _ in range(chance.choice((1, 3, 8, 70))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     ("batch", "count", "pairs"),

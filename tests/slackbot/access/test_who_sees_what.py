@@ -186,6 +186,7 @@ class TestEverywhere:
         assert secrets_in(found) == allowed
         assert OPEN in found
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("text", QUESTIONS[1:], ids=["channel", "source", "kind"])
     def test_naming_a_place_opens_no_door(
         self, house: House, channel: str, user: str, allowed: set[str], text: str
