@@ -25,7 +25,7 @@ __all__ = [
     "resolve_includes",
 ]
 
-CONVERTER_VERSION = 6
+CONVERTER_VERSION = 7
 """Part of every document's fingerprint. Raise it when a converter's output changes: documents are then reconverted."""
 
 

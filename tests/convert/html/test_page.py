@@ -103,6 +103,24 @@ def test_code_survives_highlighters() -> None:
     assert "1\n2" not in text
 
 
+def test_lines_of_code_that_end_twice_are_not_apart() -> None:
+    lines = "".join(f"<div class=token-line><span>{line}</span><br></div>" for line in ("if x:", "    y()"))
+    page = html(f'<p>{PROSE}</p><pre class="language-py"><code>{lines}</code></pre>')
+    assert "```py\nif x:\n    y()\n```" in page.text
+
+
+def test_descriptions_of_terms_and_figures_keep_their_parts_apart() -> None:
+    caption = "<p>The caption.</p><div class=legend><p>The legend.</p></div>"
+    page = html(
+        f"<p>{PROSE}</p><dl><dt>port<span class=classifier>int</span></dt><dd>Of the server.</dd></dl>"
+        f"<figure><img src=/a.png alt=A><figcaption>{caption}</figcaption></figure>"
+        '<dl><dt>run(<abbr title="Keyword-only parameters separator">*</abbr>, share)</dt><dd>Runs.</dd></dl>'
+    )
+    assert "**port : int**" in page.text
+    assert "The caption.\n\nThe legend." in page.text and "*The" not in page.text
+    assert "separator" not in page.text
+
+
 def test_code_with_backticks_gets_a_longer_fence() -> None:
     assert "````\n```\nx\n```\n````" in html(f"<main><p>{PROSE}</p><pre>```\nx\n```</pre></main>").text
 

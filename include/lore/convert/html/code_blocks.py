@@ -34,7 +34,7 @@ def simplify_code(root: HtmlElement) -> None:
 
 def _merge_tokens(pre: HtmlElement) -> None:
     language = _language(pre)
-    for element in list(pre.iter()):
+    for element in reversed(list(pre.iter())):  # a line break before the line that it ends
         if element is pre:
             continue
         ends_line = element.tag in {"div", "p", "li"} and not element.text_content().endswith("\n")

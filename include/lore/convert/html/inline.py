@@ -35,7 +35,7 @@ def _expand_abbreviations(root: HtmlElement) -> None:
     seen: set[str] = set()
     for short in root.iter("abbr"):
         meaning, words = " ".join((short.attrib.pop("title", "")).split()), short.text_content().strip()
-        if meaning and words and words not in seen and meaning.casefold() != words.casefold():
+        if meaning and re.search(r"\w", words) and words not in seen and meaning.casefold() != words.casefold():
             short.tail = f" ({meaning}){short.tail or ''}"
         seen.add(words)
 

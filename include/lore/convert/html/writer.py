@@ -110,6 +110,8 @@ def _normalize_blocks(root: HtmlElement) -> None:
             element.tail = element.tail.replace("\n", " ")
         if element.tag == "dt":
             _embolden(element)
+        elif element.tag == "figcaption" and sum(child.tag in BLOCKS for child in element) > 1:
+            element.tag = "div"  # a caption is set in italics, which end with its paragraph
         if ":" in element.tag:
             element.tag = "div" if any(child.tag in BLOCKS for child in element) else "span"
         elif element.tag == "li" and _is_one_paragraph(element):
@@ -127,6 +129,9 @@ def _embolden(term: HtmlElement) -> None:
     """Make the term of a definition list bold: Markdown has no notation for it."""
     if not term.text_content().strip():
         return
+    for classifier in term.iter("span"):
+        if (classifier.get("class") or "") == "classifier":
+            classifier.text = f" : {classifier.text or ''}"
     strong = term.makeelement("strong")
     strong.text, term.text = (term.text or "").lstrip(), None
     strong.extend(list(term))
