@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from lore.ingest.split.blocks import LONGEST_NAME, PARAGRAPH, Block, blocks_of, lines_of
-from lore.ingest.split.section_urls import Heading, SectionUrls
+from lore.convert.markdown.blocks import LONGEST_NAME, PARAGRAPH, Block, blocks_of, lines_of
+from lore.convert.section_urls import SectionUrls
 from lore.protocols import Embedder
 from lore.types import Chunk, Document
 
@@ -53,9 +53,7 @@ class MarkdownSplitter:
         seen: Counter[tuple[tuple[str, ...], str]] = Counter()
         chunks: list[Chunk] = []
         blocks = list(blocks_of(text))
-        urls = SectionUrls(
-            document, (Heading(block.start, block.level, block.path[-1]) for block in blocks if block.is_heading)
-        )
+        urls = SectionUrls(document, blocks)
         pages = [0, *(page for page in urls.page_starts if page), len(text)]
         tables = [block for block in blocks if block.header]
         for start, end, path in _paged_pieces(text, blocks, pages, budget):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lore.markdown import code_blocks
 from lore.query.content_words import content_words
+from lore.query.retrieve.passages import SourcePassage
 from lore.query.verify.citation_syntax import CHECKED
 from lore.types import Citation, Hit
 from lore.visible_text import visible, web_address
 
-__all__ = ["MAX_QUOTE_CHARACTERS", "citations_of", "cite", "shorten_quote"]
+__all__ = ["MAX_QUOTE_CHARACTERS", "at_section", "citations_of", "cite", "shorten_quote"]
 
 MAX_QUOTE_CHARACTERS = 300
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]|^ {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?。！？][\"')\]]*(?=\s)|(?=\n)|\Z)|\n", re.MULTILINE)
 
 
@@ -54,6 +56,21 @@ def cite(number: int, hit: Hit, claim: str) -> Citation:
         headings=tuple(map(visible, chunk.headings)),
         quote=_best_unit(chunk.text, claim),
     )
+
+
+def at_section(citation: Citation, source: SourcePassage) -> Citation:
+    """Return the citation with address and headings of its quote's section: a passage may hold several."""
+    chunk, page = source.hit.chunk, source.page
+    if page is None or not citation.url or page.text[chunk.start : chunk.end] != chunk.text:
+        return citation
+    place = page.text.find(citation.quote, chunk.start, chunk.end)
+    if place < 0 or not (_HEADING.search(page.text, chunk.start, place) or len(source.parts) > 1):
+        return citation
+    from lore.convert.section_urls import section_at  # rarely needed, and slow to import
+
+    url, path = section_at(page, place)
+    names = path[1:] if path and path[0] == page.title else path
+    return replace(citation, url=web_address(url), headings=tuple(map(visible, names)))
 
 
 def _best_unit(text: str, claim: str) -> str:

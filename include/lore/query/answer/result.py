@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from lore.query.answer.quotes import citations_of, cite
+from lore.query.answer.quotes import at_section, citations_of, cite
 from lore.query.retrieve.passages import SourcePassage
 from lore.query.state import QuestionState
 from lore.types import Answer, CandidateRank, Citation, Hit, Trace
@@ -34,7 +34,10 @@ def finished_answer(state: QuestionState) -> Answer:
         version=state.version,
     )
     citations = tuple(
-        replace(citation, quote=state.quotes.get(citation.number, citation.quote))
+        at_section(
+            replace(citation, quote=state.quotes.get(citation.number, citation.quote)),
+            state.sources[citation.number - 1],
+        )
         for citation in citations_of(text, state.passages, state.check.kept_citations, state.plan.question)
     )
     return Answer(state.question, text, citations, state.found, trace, state.nearest, uuid4().hex)

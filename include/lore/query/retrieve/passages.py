@@ -27,12 +27,14 @@ MAX_STATE_CHARACTERS = 60
 class SourcePassage:
     """A numbered source of an answer. `hit` has its text, and `parts` the hits it was joined from, in page order.
 
-    `state` is the page's state at its source, such as "closed (completed)" of an issue, or "".
+    `state` is the page's state at its source, such as "closed (completed)" of an issue, or ""; `page` is None if it
+    couldn't be read.
     """
 
     hit: Hit
     parts: tuple[Hit, ...]
     state: str = ""
+    page: Document | None = None
 
 
 def rerank_depth(limit: int) -> int:
@@ -112,7 +114,7 @@ def _passage(group: tuple[Hit, ...], page: Document | None) -> SourcePassage:
     state = visible(str(page.metadata.get("state") or ""))[:MAX_STATE_CHARACTERS] if page else ""
     best = group[0]
     if len(group) == 1 or page is None:
-        return SourcePassage(best, group, state)
+        return SourcePassage(best, group, state, page)
     parts = tuple(sorted(group, key=lambda hit: hit.chunk.start))
     headings = [hit.chunk.headings for hit in parts]
     common = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, zip(*headings, strict=False)))
@@ -127,4 +129,4 @@ def _passage(group: tuple[Hit, ...], page: Document | None) -> SourcePassage:
         table_header=parts[0].chunk.table_header,
         url=best.chunk.url if len(set(headings)) == 1 else parts[0].chunk.url,
     )
-    return SourcePassage(replace(best, chunk=chunk), parts, state)
+    return SourcePassage(replace(best, chunk=chunk), parts, state, page)

@@ -9,16 +9,24 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from lore.convert import ANCHORS, PAGES
+from lore.convert.markdown.blocks import Block, blocks_of
 from lore.convert.markdown.headings import plain_text
 from lore.convert.markdown.slugs import ANCHOR_STYLE, heading_slugs, without_images
+from lore.convert.result import ANCHORS, PAGES
 from lore.types import Document
 
-__all__ = ["Heading", "SectionUrls"]
+__all__ = ["SectionUrls", "section_at"]
 
 ATX = re.compile(r" {0,3}#{1,6}")
 SAFE = "!$&'()*+,;=:@/?-._~"
 """Characters that a fragment may contain unencoded (RFC 3986)."""
+
+
+def section_at(document: Document, place: int) -> tuple[str, tuple[str, ...]]:
+    """Return the address of the section around a place in a document's text, and the headings above that place."""
+    blocks = list(blocks_of(document.text))
+    before = bisect_right(blocks, place, key=lambda block: block.start) - 1
+    return SectionUrls(document, blocks).at(place), blocks[before].path if before >= 0 else ()
 
 
 class Heading(NamedTuple):
@@ -36,7 +44,8 @@ class SectionUrls:
     order, so that an added or dropped heading doesn't shift the others.
     """
 
-    def __init__(self, document: Document, headings: Iterable[Heading]) -> None:
+    def __init__(self, document: Document, blocks: Iterable[Block]) -> None:
+        headings = (Heading(block.start, block.level, block.path[-1]) for block in blocks if block.is_heading)
         self._url = document.url
         self._starts: list[int] = []
         self._anchors: list[str] = []
