@@ -105,6 +105,8 @@ def print_next_steps(environ: dict[str, str], seconds: float) -> None:
     console.print("  make demo    once more: nothing has changed, so nothing is embedded")
     console.print("  make up      Airflow with its UI, to ingest and ask in the browser")
     console.print("  README.md    your own docs in ten minutes")
+    console.print("  Or see the example on a web page:\n")
+    console.print(f"    {prefix} .venv/bin/lore serve\n", soft_wrap=True)
     console.print("  Or ask the example something else:\n")
     console.print("    . .venv/bin/activate")
     console.print(f'    {prefix} lore ask "Which exit codes are not retried?"', soft_wrap=True)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.xdist_group("packaging")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = [extra for extra in PROJECT["optional-dependencies"] if extra != "all"]
 LORE = ROOT / "include" / "lore"
-NEED_AN_EXTRA = {"orchestration": "airflow", "slackbot": "slack"}
+NEED_AN_EXTRA = {"orchestration": "airflow", "slackbot": "slack", "web": "web"}
 """Packages of Lore that may import an extra's packages at the top of a file; the others do so in functions."""
 PIPELINE = ["-c", "from lore import open_pipeline; open_pipeline()"]
 DOCTOR = ["-m", "lore.cli", "doctor"]

@@ -25,6 +25,7 @@ from lore.cli import (
     slack,
     sources,
     system,
+    web,
 )
 from lore.cli.common import INTERRUPTED
 from lore.cli.output import message, show_error
@@ -71,7 +72,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (ask, answers, sources, ingest, convert, index, baseline, evaluate, questions, compare, slack, system):
+for module in (
+    ask,
+    answers,
+    sources,
+    ingest,
+    convert,
+    index,
+    baseline,
+    evaluate,
+    questions,
+    compare,
+    slack,
+    web,
+    system,
+):
     module.register(app)
 
 

@@ -30,6 +30,7 @@ from lore.settings.groups import (
     SourceSettings,
     TraceSettings,
     WeaviateSettings,
+    WebSettings,
 )
 from lore.validation import explain_error
 
@@ -71,6 +72,7 @@ class Settings:
     evaluation: EvaluationSettings
     records: RecordSettings
     traces: TraceSettings
+    web: WebSettings
 
     @staticmethod
     def of(**values: object) -> Settings:

@@ -25,6 +25,7 @@ __all__ = [
     "SourceSettings",
     "TraceSettings",
     "WeaviateSettings",
+    "WebSettings",
 ]
 
 
@@ -246,3 +247,18 @@ class SlackSettings(SettingsGroup):
     channel_limit: int = Field(100, ge=0, description="Questions in one channel in ten minutes; 0: no limit")
     feedback_channel: str = Field("", description="Id of the channel that is told of answers that did not help")
     trace_url: str = Field("", description="Link to an answer's trace for maintainers, with {id} for its id")
+
+
+class WebSettings(SettingsGroup):
+    """The web page and the JSON API."""
+
+    variable_prefix = "web_"
+
+    workers: int = Field(8, gt=0, le=64, description="Questions that one server answers at the same time")
+    queue: int = Field(64, ge=0, description="Questions that may wait in one server; more are asked to come later")
+    user_limit: int = Field(
+        30, ge=0, description="With --public: questions from one address in ten minutes; 0: no limit"
+    )
+    hosts: str = Field("", description="Names by which the server may be called, separated by commas; empty: any")
+    proxies: str = Field("", description="Addresses of proxies whose headers name the caller, separated by commas")
+    root_path: str = Field("", pattern="^(/[\\w./-]*[\\w-])?$", description="Path below which a proxy shows the page")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lore.records.recorders import ClosingRecorder
     from lore.records.records import Records
 
-__all__ = ["describe_records", "make_ledger", "make_recorder", "open_records", "records_file"]
+__all__ = ["describe_records", "is_recording", "make_ledger", "make_recorder", "open_records", "records_file"]
 
 DEFAULT_URL = "sqlite:///.lore/records.db"
 OFF = "none"
@@ -66,6 +66,11 @@ def open_records(settings: Settings, *, make: bool = False) -> Records:
         records.close()
         raise
     return records
+
+
+def is_recording(settings: Settings) -> bool:
+    """Return True unless the records are turned off."""
+    return _url(settings) != OFF
 
 
 def describe_records(settings: Settings) -> str:

@@ -1,0 +1,191 @@
+"""Who may call: hosts, origins, sizes, rates, and the headers of every response."""
+
+from __future__ import annotations
+
+import ipaddress
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from starlette.responses import JSONResponse, Response
+
+from lore.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["HEADERS", "BodyLimit", "Guard", "RateLimit", "check_address", "reader_of"]
+
+MAX_BODY = 64 * 1024
+"""Bytes: a question with a long conversation has less."""
+READER = "lore_reader"
+READER_SECONDS = 365 * 86_400
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+def is_loopback(host: str) -> bool:
+    """Return True for a name or address that only this machine reaches."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_address(host: str, *, public: bool) -> None:
+    """Raise ConfigurationError for an address that others reach, unless everybody may ask."""
+    if not public and not is_loopback(host):
+        raise ConfigurationError(
+            f"Others can reach {host}, and nobody would be asked who they are.",
+            remedy="Add --public if everybody who reaches this address may read all public sources; "
+            "or leave --host out, and put a proxy with a login before it.",
+        )
+
+
+def refusal(status: int, message: str, remedy: str = "", headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return an error in the form of all errors."""
+    error = {"message": message, "remedy": remedy, "retry": status in (429, 503)}
+    return JSONResponse({"error": error}, status, headers=dict(headers or {}))
+
+
+def _host_of(value: str) -> str:
+    return (urlsplit(f"//{value}").hostname or "") if value else ""
+
+
+class Guard:
+    """Refuses other hosts' names (DNS rebinding) and requests that other sites' pages send; adds the headers.
+
+    `hosts` are the names by which the application is called; empty accepts any.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        if found := self._refused(request):
+            await found(scope, receive, _with_headers(send))
+            return
+        await self._app(scope, receive, _with_headers(send))
+
+    def _refused(self, request: Request) -> Response | None:
+        try:
+            host = _host_of(request.headers.get("host", ""))
+            origin = request.headers.get("origin")
+            sender = None if origin is None else urlsplit(origin).netloc
+        except ValueError:
+            return refusal(400, "The request's headers are invalid.")
+        if self._hosts and host not in self._hosts:
+            return refusal(421, "This address is not served under that name.", "Use the address that lore serve shows.")
+        if request.method in ("GET", "HEAD"):
+            return None
+        foreign = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        if foreign or sender not in (None, request.headers.get("host")):  # "null" has no host
+            return refusal(403, "Another site sent this request.", "Send it from this server's own page.")
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return refusal(415, "The body isn't JSON.", "Send Content-Type: application/json.")
+        return None
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name.lower() for name, _ in message["headers"]}
+            added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in own)]
+        await send(message)
+
+    return sending
+
+
+class BodyLimit:
+    """Refuses a body over the limit, also one that doesn't announce its size."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > MAX_BODY:
+                await refusal(413, f"The body is larger than {MAX_BODY:,} bytes.", "Ask a shorter question.")(
+                    scope, receive, send
+                )
+                return
+        given = False
+
+        async def replay() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._app(scope, replay, send)
+
+
+class RateLimit:
+    """Limits the questions of one address in a moving window of ten minutes; 0 is no limit."""
+
+    def __init__(self, questions: int) -> None:
+        from limits import parse
+        from limits.storage import MemoryStorage
+        from limits.strategies import MovingWindowRateLimiter
+
+        self._limit = parse(f"{questions} per 10 minutes") if questions else None
+        self._window = MovingWindowRateLimiter(MemoryStorage())
+
+    def seconds_to_wait(self, request: Request) -> int:
+        """Count a question of the request's sender; return 0, or the seconds until the next is allowed."""
+        if self._limit is None:
+            return 0
+        from time import time
+
+        sender = request.client.host if request.client else ""
+        if self._window.hit(self._limit, sender):
+            return 0
+        return max(1, round(self._window.get_window_stats(self._limit, sender).reset_time - time()))
+
+
+def reader_of(request: Request, response: Response) -> str:
+    """Return the pseudonymous id of the browser that asks; a new one gets a cookie."""
+    known = request.cookies.get(READER, "")
+    reader = known if 16 <= len(known) <= 64 and known.isascii() else token_urlsafe(24)
+    if reader != known:
+        response.set_cookie(
+            READER,
+            reader,
+            max_age=READER_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+            path=request.scope.get("root_path") or "/",
+        )
+    return f"web:{reader}"

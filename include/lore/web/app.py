@@ -1,0 +1,95 @@
+"""The application: routes, page and guards in one place."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from lore.errors import ConfigurationError, LoreError
+from lore.web.access import BodyLimit, Guard, RateLimit, refusal
+from lore.web.forms import error_form
+from lore.web.question_runner import QuestionRunner, TooManyQuestionsError
+from lore.web.routes import AnswerId, make_routes
+from lore.web.services import Services
+
+__all__ = ["WebOptions", "create_app"]
+
+STATIC = Path(__file__).parent / "static"
+PAGE = STATIC / "index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """Limits of the application.
+
+    `workers` questions are answered at once, and `places` more may wait. One address may ask `questions` in ten
+    minutes (0: no limit). `hosts` are the names by which the server is called; empty accepts any.
+    """
+
+    workers: int = 8
+    places: int = 64
+    questions: int = 0
+    hosts: tuple[str, ...] = ()
+
+
+def create_app(services: Services, options: WebOptions | None = None) -> FastAPI:
+    """Return the ASGI application."""
+    options = options or WebOptions()
+    runner = QuestionRunner(options.workers, options.places)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        runner.close()
+
+    app = FastAPI(
+        title=services.name,
+        summary="Answers from a team's own documents, each with its sources.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=life,
+    )
+    app.add_exception_handler(LoreError, _lore_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.include_router(make_routes(services, runner, RateLimit(options.questions)))
+    app.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
+    app.add_api_route("/a/{answer_id}", _permalink, methods=["GET"], include_in_schema=False, response_model=None)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_middleware(BodyLimit)
+    app.add_middleware(Guard, hosts=options.hosts)
+    return app
+
+
+async def _page(request: Request) -> Response:
+    root = escape(request.scope.get("root_path") or "")
+    text = PAGE.read_text(encoding="utf-8").replace("{root}", root)
+    return HTMLResponse(text, headers={"Cache-Control": "no-cache"})
+
+
+async def _permalink(request: Request, answer_id: AnswerId) -> Response:
+    return await _page(request)
+
+
+async def _lore_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, LoreError)  # noqa: S101  registered for it
+    if isinstance(error, TooManyQuestionsError):
+        return JSONResponse(error_form(error), 503, headers={"Retry-After": str(error.retry_seconds)})
+    if isinstance(error, ConfigurationError):
+        return JSONResponse(error_form(error), 422)
+    return JSONResponse(error_form(error), 503 if error.retryable else 500)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    from lore.validation import explain_error
+
+    assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
+    wrong = "; ".join(f"{'.'.join(map(str, item['loc'][1:]))} {explain_error(item)}" for item in error.errors()[:3])
+    return refusal(422, f"The request is invalid: {wrong}.", "See /openapi.json for its form.")

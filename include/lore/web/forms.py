@@ -1,0 +1,112 @@
+"""JSON forms of what the API takes and gives."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from lore.errors import LoreError
+from lore.types import Answer, Citation, Hit, Message
+from lore.web.render import render_markdown
+
+__all__ = ["AskBody", "FeedbackBody", "answer_form", "citation_form", "error_form", "hit_form"]
+
+MAX_QUESTION = 4_000
+MAX_TURN = 20_000
+MAX_TURNS = 20
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class Turn(BaseModel):
+    """An earlier message of the conversation."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["user", "assistant"]
+    content: Annotated[str, StringConstraints(max_length=MAX_TURN)]
+
+    def message(self) -> Message:
+        """Return it as the pipeline's message."""
+        return Message(self.role, self.content)
+
+
+class AskBody(BaseModel):
+    """A question, the conversation before it, oldest turn first, and the ids of the sources to search (none: all)."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"question": "How do I rotate an API key?"}]}
+    )
+
+    question: Annotated[Text, Field(max_length=MAX_QUESTION)]
+    history: Annotated[list[Turn], Field(max_length=MAX_TURNS)] = []
+    sources: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] = []
+
+
+class FeedbackBody(BaseModel):
+    """A person's opinion of an answer."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"helpful": False, "reason": "The command is outdated."}]}
+    )
+
+    helpful: bool
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
+
+
+def citation_form(citation: Citation) -> dict[str, Any]:
+    """Return a citation with its quote as Markdown and as HTML."""
+    return {
+        "number": citation.number,
+        "title": citation.title,
+        "headings": list(citation.headings),
+        "url": citation.url,
+        "source": citation.source_id,
+        "quote": citation.quote,
+        "quote_html": render_markdown(citation.quote),
+    }
+
+
+def answer_form(answer: Answer) -> dict[str, Any]:
+    """Return an answer for its reader. The cost, in US dollars, is None unless every call's price is known."""
+    costs = [usage.cost for usage in answer.trace.usage]
+    return {
+        "id": answer.id,
+        "question": answer.question.text,
+        "text": answer.text,
+        "html": render_markdown(answer.text, [citation.number for citation in answer.citations]),
+        "found": answer.found,
+        "citations": [citation_form(citation) for citation in answer.citations],
+        "nearest": [citation_form(citation) for citation in answer.nearest],
+        "notes": list(answer.trace.notes),
+        "models": dict(answer.trace.models),
+        "seconds": {stage: round(seconds, 3) for stage, seconds in answer.trace.seconds.items()},
+        "cost": None if None in costs else round(sum(cost for cost in costs if cost is not None), 6),
+        "trace": {
+            "question": answer.trace.plan.question,
+            "wordings": list(answer.trace.plan.wordings),
+            "candidates": answer.trace.candidates,
+            "passages": len(answer.trace.passages),
+        },
+    }
+
+
+def hit_form(hit: Hit) -> dict[str, Any]:
+    """Return a found passage; `similarity` is the cosine to the question."""
+    chunk = hit.chunk
+    return {
+        "title": chunk.title,
+        "headings": list(chunk.headings),
+        "url": chunk.url,
+        "source": chunk.source_id,
+        "text": chunk.text,
+        "html": render_markdown(chunk.headed_text),
+        "similarity": None if hit.vector_score is None else round(float(hit.vector_score), 4),
+        "updated_at": chunk.updated_at.isoformat() if chunk.updated_at else None,
+    }
+
+
+def error_form(error: LoreError) -> dict[str, Any]:
+    """Return an error as every route gives it."""
+    return {"error": {"message": error.message, "remedy": error.remedy, "retry": error.retryable}}

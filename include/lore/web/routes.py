@@ -1,0 +1,181 @@
+"""The API: questions, searches, answers, feedback, sources and health."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, StreamingResponse
+
+from lore.errors import ConfigurationError, RecordsError
+from lore.types import PUBLIC, Question
+from lore.web.access import RateLimit, reader_of, refusal
+from lore.web.events import ServerEvent, encode, server_events
+from lore.web.forms import AskBody, FeedbackBody, answer_form, error_form, hit_form
+from lore.web.question_runner import QuestionRunner
+from lore.web.services import Services
+
+__all__ = ["make_routes"]
+
+SURFACE = "web"
+MOST_HITS = 50
+EVENT_STREAM = "text/event-stream"
+
+AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of an answer")]
+
+
+def make_routes(services: Services, runner: QuestionRunner, limit: RateLimit) -> APIRouter:
+    """Return the routes of the API."""
+    routes = APIRouter()
+    routes.include_router(_asking(services, runner, limit))
+    routes.include_router(_answers(services))
+    routes.include_router(_looking_up(services))
+    return routes
+
+
+def _asking(services: Services, runner: QuestionRunner, limit: RateLimit) -> APIRouter:
+    routes = APIRouter(tags=["questions"])
+
+    @routes.post("/api/ask", response_model=None)
+    async def ask(body: AskBody, request: Request, response: Response) -> Response | dict[str, Any]:
+        """Answer a question: as JSON, or as server-sent events with `Accept: text/event-stream`.
+
+        The events are started, planned, found, reading, delta (the answer so far as HTML), and done or error.
+        """
+        if seconds := limit.seconds_to_wait(request):
+            return refusal(
+                429,
+                "You have asked many questions in a short time.",
+                f"Ask again in {seconds} s.",
+                {"Retry-After": str(seconds)},
+            )
+        question = Question(
+            body.question,
+            history=tuple(turn.message() for turn in body.history),
+            sources=tuple(body.sources),
+            audiences=(PUBLIC,),
+            surface=SURFACE,
+            asker=reader_of(request, response),
+        )
+
+        def journey() -> Iterator[ServerEvent]:
+            return server_events(services.pipeline.stream(question))
+
+        events = runner.run(journey)
+        first = await anext(events)  # refuses before the response begins
+        if EVENT_STREAM in request.headers.get("accept", ""):
+            headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **_cookies(response)}
+            return StreamingResponse(_encoded(first, events), media_type=EVENT_STREAM, headers=headers)
+        async for name, data in events:
+            if name == "done":
+                answer: dict[str, Any] = data["answer"]
+                return answer
+            if name == "error":
+                return JSONResponse({"error": data}, 503 if data["retry"] else 422)
+        return refusal(500, "The answer broke off.")
+
+    return routes
+
+
+def _cookies(response: Response) -> dict[str, str]:
+    return {name: value for name, value in response.headers.items() if name == "set-cookie"}
+
+
+async def _encoded(first: ServerEvent, events: AsyncIterator[ServerEvent]) -> AsyncIterator[bytes]:
+    yield encode(first)
+    async for event in events:
+        yield encode(event)
+
+
+def _answers(services: Services) -> APIRouter:
+    routes = APIRouter(prefix="/api/answers", tags=["answers"])
+
+    def public_answer(answer_id: str) -> dict[str, Any] | None:
+        """Return an answer that was given on the page; those of other places are not shown here."""
+        if services.records is None:
+            return None
+        try:
+            record = services.records.get(answer_id)
+        except ConfigurationError:
+            return None
+        question = record.answer.question
+        if question.surface != SURFACE or question.audiences != (PUBLIC,):
+            return None
+        return answer_form(record.answer) | {"asked_at": record.asked_at.isoformat()}
+
+    missing = refusal(404, "There is no such answer.", "It may have been removed; ask again.")
+
+    @routes.get("/{answer_id}", response_model=None)
+    def get(answer_id: AnswerId) -> Response | dict[str, Any]:
+        """Return an answer that was given before."""
+        return public_answer(answer_id) or missing
+
+    @routes.post("/{answer_id}/feedback", response_model=None)
+    def feedback(answer_id: AnswerId, body: FeedbackBody, request: Request) -> Response:
+        """Keep a reader's opinion of an answer; a later one replaces it."""
+        if public_answer(answer_id) is None or services.records is None:
+            return missing
+        response = Response(status_code=204)
+        asker = reader_of(request, response)
+        services.records.judge(answer_id, body.helpful, asker=asker, reason=body.reason)
+        return response
+
+    return routes
+
+
+def _looking_up(services: Services) -> APIRouter:
+    routes = APIRouter(tags=["index"])
+
+    @routes.get("/api/search", response_model=None)
+    async def search(
+        q: Annotated[str, Query(min_length=1, max_length=4_000, description="Question or keywords")],
+        source: Annotated[list[str] | None, Query(description="Only these sources")] = None,
+        limit: Annotated[int, Query(ge=1, le=MOST_HITS)] = 8,
+    ) -> dict[str, Any]:
+        """Return the passages that answer a question best, best first, without a language model."""
+        question = Question(q, sources=tuple(source or ()), audiences=(PUBLIC,), surface=SURFACE)
+        hits = await run_in_threadpool(services.pipeline.search, question)
+        return {"question": q, "hits": [hit_form(hit) for hit in hits[:limit]]}
+
+    @routes.get("/api/sources")
+    def sources() -> dict[str, Any]:
+        """Return the assistant's name, its suggested questions, and the sources that it searches."""
+        rows = [
+            {
+                "id": one.id,
+                "kind": one.kind,
+                "title": one.title,
+                "documents": one.documents,
+                "state": one.state,
+                "synced_at": one.synced_at.isoformat() if one.synced_at else None,
+            }
+            for one in services.sources()
+        ]
+        return {"name": services.name, "suggestions": list(services.suggestions), "sources": rows}
+
+    @routes.get("/healthz")
+    async def health() -> dict[str, str]:
+        """Say that the process runs."""
+        return {"status": "ok"}
+
+    @routes.get("/readyz", response_model=None)
+    def ready() -> Response | dict[str, str]:
+        """Say whether questions can be answered: the index is there and the records can be read."""
+        try:
+            if services.records is not None:
+                services.records.count()
+        except RecordsError as error:
+            return JSONResponse(error_form(error), 503)
+        if not services.sources():
+            return refusal(503, "The index holds no public source.", "Run: lore sync --all")
+        return {"status": "ok"}
+
+    return routes
+
+
+def is_answer_id(text: str) -> bool:
+    """Return True for an id as answers have it."""
+    return re.fullmatch("[0-9a-f]{32}", text) is not None

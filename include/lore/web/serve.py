@@ -1,0 +1,59 @@
+"""`lore serve`: the application under uvicorn until it is stopped."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+
+import uvicorn
+
+from lore.errors import ConfigurationError
+from lore.settings import Settings
+from lore.web.access import LOOPBACK_NAMES, check_address
+from lore.web.app import WebOptions, create_app
+from lore.web.services import open_services
+
+__all__ = ["serve"]
+
+STOP_SECONDS = 20
+"""Time for current answers once the server is to stop."""
+
+
+def serve(
+    settings: Settings, *, host: str, port: int, public: bool, on_ready: Callable[[str], None] = lambda _: None
+) -> None:
+    """Serve until SIGTERM or SIGINT arrives; `on_ready` is called with the address of the page.
+
+    Raises ConfigurationError for an address that can't or shouldn't be listened on, and without an index.
+    """
+    check_address(host, public=public)
+    web = settings.web
+    hosts = tuple(filter(None, map(str.strip, web.hosts.split(","))))
+    options = WebOptions(web.workers, web.queue, web.user_limit if public else 0, hosts)
+    if not public:
+        options = replace(options, hosts=(*LOOPBACK_NAMES, host, *options.hosts))
+    with _listener(host, port) as listener, open_services(settings) as services:
+        config = uvicorn.Config(
+            create_app(services, options),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            root_path=web.root_path,
+            forwarded_allow_ips=web.proxies,
+            timeout_graceful_shutdown=STOP_SECONDS,
+            timeout_keep_alive=30,
+        )
+        shown = "localhost" if host in LOOPBACK_NAMES else host
+        on_ready(f"http://{shown}:{listener.getsockname()[1]}{web.root_path}/")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Can't listen on {host}:{port}: {error.strerror or error}.", remedy="Choose another --host or --port."
+        ) from None

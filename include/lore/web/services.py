@@ -1,0 +1,101 @@
+"""Services of the application: the pipeline, the records and the sources, opened once for the life of the process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from lore.types import PUBLIC, Hit, Question
+
+if TYPE_CHECKING:
+    from lore.query.events import Event
+    from lore.records.records import Records
+    from lore.settings import Settings
+
+__all__ = ["AnsweringPipeline", "ServedSource", "Services", "open_services"]
+
+
+class AnsweringPipeline(Protocol):
+    """The part of a pipeline that the application calls."""
+
+    def stream(self, question: Question) -> Iterator[Event]:
+        """Answer a question and yield the events of its journey."""
+        ...
+
+    def search(self, question: Question) -> list[Hit]:
+        """Return the best passages for a question."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServedSource:
+    """A source that everybody may read, as the page shows it. `state` is that of its last sync, at `synced_at`."""
+
+    id: str
+    kind: str
+    title: str
+    documents: int
+    state: str
+    synced_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything that the routes call. `records` is None if answers aren't recorded.
+
+    `name` is the assistant's, and `suggestions` are questions for a newcomer to try.
+    """
+
+    pipeline: AnsweringPipeline
+    records: Records | None
+    sources: Callable[[], Sequence[ServedSource]]
+    name: str = "Lore"
+    suggestions: tuple[str, ...] = ()
+
+
+@contextmanager
+def open_services(settings: Settings) -> Iterator[Services]:
+    """Open all services, and load the model before the first person asks.
+
+    Raises ConfigurationError if there is no index, and the errors of the parts.
+    """
+    from lore.declarations import load_assistant
+    from lore.wiring.query import make_pipeline
+    from lore.wiring.records import is_recording, make_recorder, open_records
+    from lore.wiring.stores import require_index
+
+    require_index(settings)
+    assistant = load_assistant(settings.project.assistant)
+    with ExitStack() as stack:
+        recorder = stack.enter_context(make_recorder(settings))
+        records = stack.enter_context(open_records(settings, make=True)) if is_recording(settings) else None
+        pipeline = make_pipeline(settings, recorder=recorder)
+        pipeline.search(Question("Which documents are there?"))
+        yield Services(
+            pipeline,
+            records,
+            partial(_public_sources, settings),
+            name=assistant.name if assistant else "Lore",
+            suggestions=assistant.suggested_questions if assistant else (),
+        )
+
+
+def _public_sources(settings: Settings) -> list[ServedSource]:
+    """Return the declared sources that everybody may read and that the index holds."""
+    from lore.declarations import load_declarations
+    from lore.wiring.stores import summarize_index
+
+    folder = settings.project.sources_dir
+    declared = [one for one in load_declarations(folder).valid if PUBLIC in one.audiences] if folder.is_dir() else []
+    summary = summarize_index(settings, [one.id for one in declared])
+    if summary is None:
+        return []
+    return [
+        ServedSource(one.id, one.kind, one.title or one.id, counts.documents, state.status, state.synced_at)
+        for one in declared
+        if (state := summary.states.get(one.id)) and (counts := summary.counts.get(one.id)) and counts.documents
+    ]
