@@ -13,7 +13,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 from lore.errors import StoreError
-from lore.web.access import MAX_BODY, check_address
+from lore.web.access import MAX_BODY, BodyLimit, check_address
 from lore.web.app import WebOptions
 
 from tests.records.answers import full_answer
@@ -219,6 +219,33 @@ def test_a_question_ends_when_its_reader_is_gone(tmp_path: Path) -> None:
         world.pipeline.gate.set()
         wait(lambda: world.pipeline.cut == 1)
     assert world.records and world.records.count() == 0
+    world.close()
+
+
+def test_a_question_ends_when_nobody_waits_for_the_whole_answer(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.pipeline.gate.clear()
+    with served(world) as server:
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{server.url}/api/ask", json={"question": SUGGESTION}, timeout=1)
+        time.sleep(1.5)  # until the server has looked
+        world.pipeline.gate.set()
+        wait(lambda: world.pipeline.cut == 1)
+    world.close()
+
+
+def test_a_body_that_drips_is_given_up(tmp_path: Path) -> None:
+    world = World(tmp_path)
+
+    def drip() -> Iterator[bytes]:
+        for _ in range(50):
+            yield b" "
+            time.sleep(0.05)
+
+    app = BodyLimit(world.app, seconds=0.3)
+    with served(world, app) as server:
+        assert httpx.post(f"{server.url}/api/ask", content=drip(), headers=JSON, timeout=20).status_code == 408
+    assert world.pipeline.questions == []
     world.close()
 
 

@@ -101,8 +101,8 @@ class Server:
 
 
 @contextmanager
-def served(world: World) -> Iterator[Server]:
-    server = Server(world.app)
+def served(world: World, app: object = None) -> Iterator[Server]:
+    server = Server(app or world.app)
     try:
         yield server
     finally:

@@ -82,7 +82,7 @@ def remove(
     if not yes:
         typer.confirm(f"Remove {source_id} with {documents:,} documents from the index?", abort=True, err=True)
     removed = remove_source(store, source_id, staging_uri=settings.ingest.staging_uri)
-    message(f"Removed {source_id}: {removed:,} documents.")
+    message(f"Removed {source_id}: {removed:,} document{'s' * (removed != 1)}.")
     folder = settings.project.sources_dir
     declared = load_declarations(folder).valid if folder.is_dir() else ()
     if any(declaration.id == source_id for declaration in declared):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ __all__ = ["HEADERS", "BodyLimit", "Guard", "RateLimit", "check_address", "reade
 
 MAX_BODY = 64 * 1024
 """Bytes: a question with a long conversation has less."""
+READ_SECONDS = 10.0
 READER = "lore_reader"
 READER_SECONDS = 365 * 86_400
 HEADERS = {
@@ -116,29 +118,40 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-class BodyLimit:
-    """Refuses a body over the limit, also one that doesn't announce its size."""
+async def _read(receive: Receive) -> bytes | None:
+    """Return the body, or what arrived of it before its sender left; None if it is too large."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > MAX_BODY:
+            return None
+    return body
 
-    def __init__(self, app: ASGIApp) -> None:
+
+class BodyLimit:
+    """Refuses a body that is too large, also one that doesn't announce its size, or that takes too long."""
+
+    def __init__(self, app: ASGIApp, seconds: float = READ_SECONDS) -> None:
         self._app = app
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
-        body, more = b"", True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > MAX_BODY:
-                await refusal(413, f"The body is larger than {MAX_BODY:,} bytes.", "Ask a shorter question.")(
-                    scope, receive, send
-                )
-                return
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await _read(receive)
+        except TimeoutError:
+            await refusal(408, "The body didn't arrive in time.")(scope, receive, send)
+            return
+        if body is None:
+            large = refusal(413, f"The body is larger than {MAX_BODY:,} bytes.", "Ask a shorter question.")
+            await large(scope, receive, send)
+            return
         given = False
 
         async def replay() -> Message:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Event, Lock
@@ -37,7 +37,7 @@ class QuestionRunner:
         """Begin nothing more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, make: Callable[[], Iterator[Item]]) -> AsyncIterator[Item]:
+    async def run(self, make: Callable[[], Iterator[Item]]) -> AsyncGenerator[Item]:
         """Yield the items of the iterator that `make` returns, and close it when the reader stops reading.
 
         Raises TooManyQuestionsError at once if all places are taken, and the iterator's errors.

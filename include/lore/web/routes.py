@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -22,6 +22,8 @@ __all__ = ["make_routes"]
 
 SURFACE = "web"
 MOST_HITS = 50
+LEFT_SECONDS = 1.0
+"""How often a reader who waits for a whole answer is looked for."""
 EVENT_STREAM = "text/event-stream"
 
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of an answer")]
@@ -69,15 +71,31 @@ def _asking(services: Services, runner: QuestionRunner, limit: RateLimit) -> API
         if EVENT_STREAM in request.headers.get("accept", ""):
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **_cookies(response)}
             return StreamingResponse(_encoded(first, events), media_type=EVENT_STREAM, headers=headers)
-        async for name, data in events:
-            if name == "done":
-                answer: dict[str, Any] = data["answer"]
-                return answer
-            if name == "error":
-                return JSONResponse({"error": data}, 503 if data["retry"] else 422)
-        return refusal(500, "The answer broke off.")
+        name, data = await _last(events, request)
+        if name == "done":
+            answer: dict[str, Any] = data["answer"]
+            return answer
+        return JSONResponse({"error": data}, 503 if data["retry"] else 422)
 
     return routes
+
+
+async def _last(events: AsyncGenerator[ServerEvent], request: Request) -> ServerEvent:
+    """Return the last event; a reader who leaves ends the question."""
+    last: ServerEvent = ("error", {"message": "The answer broke off.", "remedy": "Ask again.", "retry": True})
+    while True:
+        following = asyncio.ensure_future(anext(events, None))
+        while not following.done():
+            await asyncio.wait({following}, timeout=LEFT_SECONDS)
+            if not following.done() and await request.is_disconnected():
+                following.cancel()
+                await asyncio.wait({following})
+                await events.aclose()
+                return last
+        event = following.result()
+        if event is None:
+            return last
+        last = event
 
 
 def _cookies(response: Response) -> dict[str, str]:
@@ -174,8 +192,3 @@ def _looking_up(services: Services) -> APIRouter:
         return {"status": "ok"}
 
     return routes
-
-
-def is_answer_id(text: str) -> bool:
-    """Return True for an id as answers have it."""
-    return re.fullmatch("[0-9a-f]{32}", text) is not None

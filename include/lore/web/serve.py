@@ -16,6 +16,8 @@ from lore.web.services import open_services
 
 __all__ = ["serve"]
 
+MOST_CONNECTIONS = 1_000
+
 STOP_SECONDS = 20
 """Time for current answers once the server is to stop."""
 
@@ -43,6 +45,7 @@ def serve(
             forwarded_allow_ips=web.proxies,
             timeout_graceful_shutdown=STOP_SECONDS,
             timeout_keep_alive=30,
+            limit_concurrency=MOST_CONNECTIONS,
         )
         shown = "localhost" if host in LOOPBACK_NAMES else host
         on_ready(f"http://{shown}:{listener.getsockname()[1]}{web.root_path}/")
