@@ -28,7 +28,6 @@ def encode(event: ServerEvent) -> bytes:
 
 def server_events(events: Iterator[Event]) -> Iterator[ServerEvent]:
     """Translate the events of a pipeline. An error of the pipeline becomes the last event."""
-    yield "started", {}
     writing = _Writing()
     try:
         for event in events:

@@ -29,7 +29,7 @@ class QuestionRunner:
 
     def __init__(self, workers: int, places: int) -> None:
         self._threads = ThreadPoolExecutor(workers, "lore-web")
-        self._most = workers + places
+        self._workers, self._places = workers, places
         self._present = 0
         self._lock = Lock()
 
@@ -37,13 +37,18 @@ class QuestionRunner:
         """Begin nothing more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, make: Callable[[], Iterator[Item]]) -> AsyncGenerator[Item]:
-        """Yield the items of the iterator that `make` returns, and close it when the reader stops reading.
+    @property
+    def waiting(self) -> int:
+        """The number of questions that wait for a thread."""
+        return max(0, self._present - self._workers)
 
-        Raises TooManyQuestionsError at once if all places are taken, and the iterator's errors.
+    def run(self, make: Callable[[], Iterator[Item]]) -> AsyncGenerator[Item]:
+        """Begin, and return the items of the iterator that `make` returns; it is closed when the reader stops reading.
+
+        Raises TooManyQuestionsError at once if all places are taken; reading raises the iterator's errors.
         """
         with self._lock:
-            if self._present >= self._most:
+            if self._present >= self._workers + self._places:
                 raise TooManyQuestionsError(
                     "Too many questions are being answered.", remedy="Ask again in a few seconds.", retryable=True
                 )
@@ -63,19 +68,23 @@ class QuestionRunner:
                 tell("error", error)
 
         future = self._threads.submit(work)
-        future.add_done_callback(lambda _: self._leave())
-        try:
-            while True:
-                kind, value = await items.get()
-                if kind == "end":
-                    return
-                if kind == "error":
-                    assert isinstance(value, BaseException)  # noqa: S101
-                    raise value
-                yield value  # type: ignore[misc]
-        finally:
-            gone.set()
-            future.cancel()
+        future.add_done_callback(lambda _: self._leave())  # also where nobody begins to read
+
+        async def read() -> AsyncGenerator[Item]:
+            try:
+                while True:
+                    kind, value = await items.get()
+                    if kind == "end":
+                        return
+                    if kind == "error":
+                        assert isinstance(value, BaseException)  # noqa: S101
+                        raise value
+                    yield value  # type: ignore[misc]
+            finally:
+                gone.set()
+                future.cancel()
+
+        return read()
 
     def _leave(self) -> None:
         with self._lock:

@@ -67,10 +67,10 @@ def _asking(services: Services, runner: QuestionRunner, limit: RateLimit) -> API
             return server_events(services.pipeline.stream(question))
 
         events = runner.run(journey)
-        first = await anext(events)  # refuses before the response begins
         if EVENT_STREAM in request.headers.get("accept", ""):
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **_cookies(response)}
-            return StreamingResponse(_encoded(first, events), media_type=EVENT_STREAM, headers=headers)
+            started: ServerEvent = ("started", {"waiting": runner.waiting})
+            return StreamingResponse(_encoded(started, events), media_type=EVENT_STREAM, headers=headers)
         name, data = await _last(events, request)
         if name == "done":
             answer: dict[str, Any] = data["answer"]

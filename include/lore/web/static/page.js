@@ -71,7 +71,8 @@ async function run(turn, before) {
   try {
     const body = { question: turn.question, history: before, sources: turn.sourceIds };
     for await (const [name, data] of stream(`${root}/api/ask`, body, controller.signal)) {
-      if (name === "planned") show("Searching …");
+      if (name === "started" && data.waiting) show(`Waiting; ${data.waiting} asked before you …`);
+      else if (name === "planned") show("Searching …");
       else if (name === "found") show(`Comparing ${data.candidates} passages …`);
       else if (name === "reading") show(data.passages.length ? "Writing …" : "Looking again …");
       else if (name === "delta") setHtml(turn.answerElement, data.html, turn.prefix);
