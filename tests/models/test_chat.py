@@ -122,11 +122,12 @@ def test_stream_gives_the_pieces_as_they_come() -> None:
     assert "".join(pieces) == "The key is rotated [1]."
 
 
-def test_a_stream_may_be_left(server: OpenAIServer) -> None:
-    pieces = make(server).stream(MESSAGES)
-    next(pieces)
-    pieces.close()
-    assert make(server).structured(MESSAGES, Reply).question == "What is it?"
+def test_a_stream_may_be_left() -> None:
+    with OpenAIServer(["The key is rotated [1].", GOOD]) as server:
+        pieces = make(server).stream(MESSAGES)
+        next(pieces)
+        pieces.close()
+        assert make(server).structured(MESSAGES, Reply).question == "What is it?"
 
 
 def finish(reason: str) -> Callable[[dict[str, Any]], None]:

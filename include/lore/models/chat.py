@@ -14,6 +14,8 @@ from lore.models.breaker import CircuitBreaker
 from lore.models.calls import ModelCalls
 from lore.models.failures import model_error, refuses_options
 from lore.models.limiter import Limiter
+from lore.models.output.loops import is_looping
+from lore.models.output.reader import OutputReader, without_reasoning
 from lore.models.providers import ModelAccess, provider_of
 from lore.models.schemas import first_object, strict_schema, validated
 from lore.models.usage import UsageCollector
@@ -33,7 +35,10 @@ FILTERED = {"content_filter", "content_filtered", "refusal", "safety", "prohibit
 }
 CUT = {"length", "max_tokens", "incomplete", "model_context_window_exceeded"}
 REFUSED = "{} refused to answer ({})."
+EMPTY = "{} returned an empty answer."
+NO_ANSWER = "{} returned reasoning, an echo or raw data, and no answer."
 CUT_OFF = "The answer of {} was cut off at the model's length limit ({})."
+SLICE_CHARACTERS = 400
 JSON_PROMPT = "Reply with one JSON object and nothing else. It must fit this JSON schema:\n"
 
 
@@ -82,6 +87,8 @@ class LangChainChatModel:
         self._lock = threading.Lock()
         self._accepts_schema: dict[type, bool] = {}
         """Schema → True if the server accepted it as response format; absent while unknown."""
+        self._thinks_untagged = False
+        """True once an output had a closing tag of reasoning without an opening one."""
         self._reports_usage: bool | None = None if self._provider.reports_stream_usage else False
 
     def structured(
@@ -96,26 +103,43 @@ class LangChainChatModel:
         self._check_finish(_finish(raw))
         # LangChain's parser completes JSON that was cut off, so use its result only without a text.
         text = str(raw.text)
-        return validated(first_object(text) if text else parsed, schema, self.name)
+        if text and not (reply := without_reasoning(text)).strip():
+            raise ModelError(NO_ANSWER.format(self.name), retryable=True)
+        return validated(first_object(reply) if text else parsed, schema, self.name)
 
     def stream(self, messages: Sequence[Message], *, on_usage: OnUsage | None = None) -> Iterator[str]:
         """One call; yield the pieces of text as they arrive. May raise ModelError after some pieces."""
-        finish, any_text = "", False
+        finish, written, any_text = "", "", False
+        reader = OutputReader(messages, hold=self._thinks_untagged)
         chat, usage = self._chat(), UsageCollector(self.name, self._prices, on_usage)
         try:
             for chunk in self._calls.stream(lambda: self._chunks(chat, _to_langchain(messages))):
                 usage.add(chunk)
                 finish = _finish(chunk) or finish
-                if text := str(chunk.text):
-                    any_text = any_text or not text.isspace()
-                    yield text
+                for piece in _slices(str(chunk.text)):
+                    any_text = any_text or bool(piece.strip())
+                    if text := self._readable(reader.feed(piece), reader):
+                        written += text
+                        yield text
+                        if is_looping(written):
+                            raise ModelError(f"{self.name} repeated itself without end.")
         finally:
             usage.report()
+        if text := self._readable(reader.finish(), reader):
+            written += text
+            yield text
         self._check_finish(finish)
         if self._provider.reports_finish and not finish:
             raise ModelError(f"The stream of {self.name} ended before the answer was complete.", retryable=True)
-        if not any_text:
-            raise ModelError(f"{self.name} returned an empty answer.", retryable=True)
+        if not written.strip():
+            raise ModelError((NO_ANSWER if any_text else EMPTY).format(self.name), retryable=True)
+
+    def _readable(self, text: str, reader: OutputReader) -> str:
+        """Return the reader's text. Raises ModelError if reasoning has left before its closing tag told."""
+        self._thinks_untagged = self._thinks_untagged or reader.thinks_untagged
+        if reader.leaked:
+            raise ModelError(f"{self.name} wrote its reasoning into the answer.", retryable=True)
+        return text
 
     async def _ask(
         self, chat: BaseChatModel, messages: list[Any], schema: type[Schema], usage: UsageCollector
@@ -220,6 +244,11 @@ class LangChainChatModel:
         if found is not None and not found.get_secret_value():
             raise ConfigurationError(f"The chat model {self.name} needs a key.", remedy=f"Set {self._provider.key}.")
         return chat
+
+
+def _slices(text: str) -> list[str]:
+    """The text in pieces short enough to notice a loop early."""
+    return [text[at : at + SLICE_CHARACTERS] for at in range(0, len(text), SLICE_CHARACTERS)]
 
 
 class _NoFormatError(Exception):

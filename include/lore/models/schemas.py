@@ -15,6 +15,8 @@ __all__ = ["first_object", "strict_schema", "validated"]
 Schema = TypeVar("Schema")
 
 JSON_ATTEMPTS = 20
+_TRAILING_COMMA = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(,\s*)([}\]])")
+"""A string, which stays, or a comma before a closing bracket."""
 
 
 def strict_schema(schema: Any) -> Any:
@@ -32,8 +34,12 @@ def strict_schema(schema: Any) -> Any:
 
 
 def first_object(text: str) -> Any:
-    """The first JSON object in a text, even after words or inside a code fence; None if there is none."""
+    """The first JSON object in a text, even after words or inside a code fence; None if there is none.
+
+    Commas before a closing bracket are forgiven.
+    """
     decoder = json.JSONDecoder()
+    text = _TRAILING_COMMA.sub(lambda match: match[0] if match[1] is None else match[2], text)
     for opening in islice(re.finditer(r"\{", text), JSON_ATTEMPTS):
         try:
             return decoder.raw_decode(text, opening.start())[0]

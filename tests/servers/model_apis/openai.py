@@ -47,14 +47,14 @@ class Handler(ModelHandler):
             self.send(400, error(400, f"'{unknown[0]}' is not supported.").body or b"", {})
         elif body.get("stream"):
             with_usage = body.get("stream_options", {}).get("include_usage", False)
-            events = completion_events(body["model"], self.api.reply(body), with_usage)
+            events = completion_events(body["model"], self.api.reply(body), with_usage, self.api.pieces)
             self.stream(events, fault, lambda event: f"data: {json.dumps(event)}\n\n".encode(), b"data: [DONE]\n\n")
         else:
             self.answer(completion(body["model"], self.api.reply(body)), fault)
 
 
 class OpenAIServer(ModelServer):
-    """Chat answers are a list or a function. The server rejects `unknown_options`.
+    """Chat answers are a list or a function. The server rejects `unknown_options`. `pieces` cuts streamed answers.
 
     Embeddings have `dimensions` numbers (default: the model's, or the request's), made from a hash of the text and
     deliberately not of unit length.
@@ -69,8 +69,10 @@ class OpenAIServer(ModelServer):
         *,
         dimensions: int = 8,
         unknown_options: tuple[str, ...] = (),
+        pieces: Callable[[str], list[str]] | None = None,
     ) -> None:
         super().__init__(replies)
+        self.pieces = pieces or words_of
         self.dimensions = dimensions
         self.unknown_options = unknown_options
 
@@ -122,8 +124,16 @@ def completion(model: str, text: str) -> dict[str, Any]:
     }
 
 
-def completion_events(model: str, text: str, with_usage: bool) -> list[dict[str, Any]]:
-    """The events of a streamed completion, one word each, and at the end the usage on request."""
+def words_of(text: str) -> list[str]:
+    """The text in pieces of a word."""
+    words = [word + " " for word in text.split(" ")]
+    return [*words[:-1], words[-1][:-1]]
+
+
+def completion_events(
+    model: str, text: str, with_usage: bool, pieces: Callable[[str], list[str]]
+) -> list[dict[str, Any]]:
+    """The events of a streamed completion, and at the end the usage on request."""
 
     def event(*choices: dict[str, Any], **more: Any) -> dict[str, Any]:
         head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
@@ -132,11 +142,9 @@ def completion_events(model: str, text: str, with_usage: bool) -> list[dict[str,
     def choice(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
 
-    words = [word + " " for word in text.split(" ")]
-    words[-1] = words[-1][:-1]
     return [
         event(choice({"role": "assistant", "content": ""})),
-        *(event(choice({"content": word})) for word in words),
+        *(event(choice({"content": piece})) for piece in pieces(text)),
         event(choice({}, "stop")),
         *([event(usage=usage_of(text))] if with_usage else []),
     ]

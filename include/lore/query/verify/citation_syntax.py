@@ -16,8 +16,9 @@ CITATION = rf"""
     \\?\[\\?\[{NUMBERS}\\?\]\\?\]
   | (?:\\?\[|【|［|〔)\s*{NUMBERS}\s*(?:†[^\]】\s]*)?(?:\\?\]|】|］|〕)
   | \((?={_NAME}\d){NUMBERS}\)
+  | (?<=[\w.!?`*\)\"]\s) \(\d{{1,2}}(?:,\s?\d{{1,2}})*\) (?=\s*(?:[.!?;|]|$|\(\d))
 """
-"""A pattern (verbose, case-insensitive) for a citation as models write it."""
+"""A pattern (verbose, case-insensitive) for a citation as models write it; `(1)` only where a statement ends."""
 
 CHECKED = re.compile(r"(?<!\\)\[(\d+)\]")
 """A citation as the check writes it, with its number."""

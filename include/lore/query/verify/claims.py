@@ -105,7 +105,8 @@ def unknown_names_note(names: Sequence[str]) -> str:
 
 def _marked(sentence: str) -> str:
     """Insert the mark after the last citation, else before the full stop."""
-    ends = [match.end() for match in CHECKED.finditer(sentence)]
+    without_code = CODE_SPAN.sub(lambda span: " " * len(span[0]), sentence)
+    ends = [match.end() for match in CHECKED.finditer(without_code)]
     end = ends[-1] if ends else len(sentence.rstrip().rstrip(".!?。！？|").rstrip())
     return f"{sentence[:end]} {MARK}{sentence[end:]}"
 

@@ -35,6 +35,8 @@ class Findings:
     dropped_citations: list[str] = field(default_factory=list)
     dropped_links: list[str] = field(default_factory=list)
     dropped_commands: list[str] = field(default_factory=list)
+    in_round_brackets: bool | None = None
+    """True if the first citation was of the form `(1)`; None before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +108,16 @@ class ProseCleaner:
             self._text = self._text.removesuffix(name)
             self._finish(f"`{name}{token}`")
             return
-        if is_interval(token, numbers):
+        is_round = re.fullmatch(r"\([\d,\s]+\)", token) is not None
+        if is_interval(token, numbers) or (
+            is_round and not (valid and self._rules.findings.in_round_brackets is not False)
+        ):
             self._text += token
             return
         self._rules.findings.dropped_citations.extend(str(number) for number in numbers if number not in valid)
         self.cited.update(valid)
+        if valid and self._rules.findings.in_round_brackets is None:
+            self._rules.findings.in_round_brackets = is_round
         leads = self._is_line_start(self._text)
         self._text += "".join(f"[{number}]" for number in valid)
         rest = self._rest()
