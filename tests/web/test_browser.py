@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,26 +13,12 @@ from tests.web.world import SUGGESTION, Server, World, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SIZES = (320, 768, 1440)
 QUIET = 200
 HOSTILE = (
     "# Keys\n\nRotate the API key <script>document.title='owned'</script> now "
     "<img src=x onerror=\"document.title='owned'\"> [click](javascript:document.title='owned') ![i](https://a.example/i.png)"
 )
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if program is None:
-        pytest.skip("no browser: install chromium to see the page as its readers do")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -260,5 +260,6 @@ class WebSettings(SettingsGroup):
         30, ge=0, description="With --public: questions from one address in ten minutes; 0: no limit"
     )
     hosts: str = Field("", description="Names by which the server may be called, separated by commas; empty: any")
+    sites: str = Field("", description="Origins of sites that may show the widget, separated by commas")
     proxies: str = Field("", description="Addresses of proxies whose headers name the caller, separated by commas")
     root_path: str = Field("", pattern="^(/[\\w./-]*[\\w-])?$", description="Path below which a proxy shows the page")

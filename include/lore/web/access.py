@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["HEADERS", "BodyLimit", "Guard", "RateLimit", "check_address", "reader_of"]
+__all__ = ["HEADERS", "BodyLimit", "Guard", "RateLimit", "allowed_sites", "check_address", "reader_of"]
 
 MAX_BODY = 64 * 1024
 """Bytes: a question with a long conversation has less."""
@@ -34,6 +35,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_ORIGIN = re.compile(r"https?://[\w.-]+(:\d{1,5})?/?", re.ASCII | re.IGNORECASE)
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -57,6 +59,21 @@ def check_address(host: str, *, public: bool) -> None:
         )
 
 
+def allowed_sites(value: str) -> tuple[str, ...]:
+    """Return the origins in a list separated by commas, as browsers name them.
+
+    Raises ConfigurationError for anything else: an address of a page, or a sign for any site.
+    """
+    given = tuple(filter(None, map(str.strip, value.split(","))))
+    for site in given:
+        if not _ORIGIN.fullmatch(site):
+            raise ConfigurationError(
+                f"{site!r} in LORE_WEB_SITES is no origin of a site.",
+                remedy="Give scheme, host and, if it isn't the usual one, port: https://www.example.com",
+            )
+    return tuple(site.lower().rstrip("/") for site in given)
+
+
 def refusal(status: int, message: str, remedy: str = "", headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Return an error in the form of all errors."""
     error = {"message": message, "remedy": remedy, "retry": status in (429, 503)}
@@ -70,12 +87,14 @@ def _host_of(value: str) -> str:
 class Guard:
     """Refuses other hosts' names (DNS rebinding) and requests that other sites' pages send; adds the headers.
 
-    `hosts` are the names by which the application is called; empty accepts any.
+    `hosts` are the names by which the application is called; empty accepts any. `sites` are the origins of other sites
+    whose pages may send requests.
     """
 
-    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...], sites: tuple[str, ...] = ()) -> None:
         self._app = app
         self._hosts = hosts
+        self._sites = sites
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -100,7 +119,8 @@ class Guard:
         if request.method in ("GET", "HEAD"):
             return None
         foreign = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-        if foreign or sender not in (None, request.headers.get("host")):  # "null" has no host
+        foreign = foreign or sender not in (None, request.headers.get("host"))  # "null" has no host
+        if foreign and origin not in self._sites:
             return refusal(403, "Another site sent this request.", "Send it from this server's own page.")
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return refusal(415, "The body isn't JSON.", "Send Content-Type: application/json.")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from lore.errors import ConfigurationError, LoreError
@@ -24,6 +25,7 @@ __all__ = ["WebOptions", "create_app"]
 
 STATIC = Path(__file__).parent / "static"
 PAGE = STATIC / "index.html"
+WIDGET = STATIC / "widget.js"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,15 @@ class WebOptions:
     """Limits of the application.
 
     `workers` questions are answered at once, and `places` more may wait. One address may ask `questions` in ten
-    minutes (0: no limit). `hosts` are the names by which the server is called; empty accepts any.
+    minutes (0: no limit). `hosts` are the names by which the server is called; empty accepts any. `sites` are the
+    origins of sites that show the widget.
     """
 
     workers: int = 8
     places: int = 64
     questions: int = 0
     hosts: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
 
 
 def create_app(services: Services, options: WebOptions | None = None) -> FastAPI:
@@ -62,9 +66,16 @@ def create_app(services: Services, options: WebOptions | None = None) -> FastAPI
     app.include_router(make_routes(services, runner, RateLimit(options.questions)))
     app.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/a/{answer_id}", _permalink, methods=["GET"], include_in_schema=False, response_model=None)
+    app.add_api_route("/widget.js", _widget, methods=["GET"], include_in_schema=False, response_model=None)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(BodyLimit)
-    app.add_middleware(Guard, hosts=options.hosts)
+    app.add_middleware(Guard, hosts=options.hosts, sites=options.sites)
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=options.sites,
+        allow_methods=["GET", "POST"],
+        allow_headers=["Content-Type"],
+    )
     return app
 
 
@@ -76,6 +87,11 @@ async def _page(request: Request) -> Response:
 
 async def _permalink(request: Request, answer_id: AnswerId) -> Response:
     return await _page(request)
+
+
+async def _widget() -> Response:
+    headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return FileResponse(WIDGET, media_type="text/javascript", headers=headers)
 
 
 async def _lore_error(_: Request, error: Exception) -> Response:

@@ -10,7 +10,7 @@ import uvicorn
 
 from lore.errors import ConfigurationError
 from lore.settings import Settings
-from lore.web.access import LOOPBACK_NAMES, check_address
+from lore.web.access import LOOPBACK_NAMES, allowed_sites, check_address
 from lore.web.app import WebOptions, create_app
 from lore.web.services import open_services
 
@@ -32,7 +32,7 @@ def serve(
     check_address(host, public=public)
     web = settings.web
     hosts = tuple(filter(None, map(str.strip, web.hosts.split(","))))
-    options = WebOptions(web.workers, web.queue, web.user_limit if public else 0, hosts)
+    options = WebOptions(web.workers, web.queue, web.user_limit if public else 0, hosts, allowed_sites(web.sites))
     if not public:
         options = replace(options, hosts=(*LOOPBACK_NAMES, host, *options.hosts))
     with _listener(host, port) as listener, open_services(settings) as services:
