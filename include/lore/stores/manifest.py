@@ -92,7 +92,15 @@ class IndexManifest:
         if waiting:
             remedy = f"Version {waiting[-1]} fits but is not live: run `lore index promote {waiting[-1]}`"
         else:
-            remedy = "Run `lore index build` to build a version with these settings from the stored documents"
+            remedy = (
+                "Run `lore index build` to build such a version from the stored documents, then `lore index promote N`"
+            )
+        if differing == ["splitter"] and _characters(live.recipe.splitter) == _characters(recipe.splitter):
+            return IndexMismatchError(
+                f"This version of Lore splits documents differently ({chosen['splitter']}) than the one that built the "
+                f"live version {self.live} of the index {where} ({built['splitter']}). Nothing was written.",
+                remedy=f"{remedy}.",
+            )
         return IndexMismatchError(
             f"Your settings don't fit the index {where}. The live version {self.live} was built with "
             f"{', '.join(f'{name} {built[name]}' for name in differing)}; you chose "
@@ -164,6 +172,11 @@ def version_from_json(values: Mapping[str, Any]) -> IndexVersion:
     moments = {name: values[name] and datetime.fromisoformat(values[name]) for name in MOMENTS}
     counts = Counts(**values["counts"]) if values["counts"] else None
     return IndexVersion(**{**values, **moments, "counts": counts, "recipe": Recipe(**values["recipe"])})
+
+
+def _characters(splitter: str) -> str:
+    """Return the budget in a splitter's name, which a person may choose; the rest names the code."""
+    return splitter.partition(":")[2]
 
 
 def _fields(recipe: Recipe, schema: int) -> Mapping[str, str]:

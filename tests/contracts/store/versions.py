@@ -206,6 +206,13 @@ class VersionsContract(StoreFixtures):
             early.count()
         assert_holds(make_store(), [entry])
 
+    def test_a_splitter_of_another_version_of_the_code_is_not_called_a_choice(
+        self, store: Store, make_store: MakeStore
+    ) -> None:
+        with pytest.raises(IndexMismatchError, match="This version of Lore splits documents differently") as caught:
+            make_store(replace(RECIPE, splitter=f"newer:{RECIPE.splitter.partition(':')[2]}"))
+        assert "lore index build" in caught.value.remedy and "LORE_" not in caught.value.remedy
+
     def test_settings_of_before_a_promotion_go_on_with_the_version_of_before(
         self, versions: Versions, store: Store, make_store: MakeStore
     ) -> None:
