@@ -209,6 +209,7 @@ class VersionsContract(StoreFixtures):
     def test_a_splitter_of_another_version_of_the_code_is_not_called_a_choice(
         self, store: Store, make_store: MakeStore
     ) -> None:
+        store.replace([make_entry("a", ["common one"])])
         with pytest.raises(IndexMismatchError, match="This version of Lore splits documents differently") as caught:
             make_store(replace(RECIPE, splitter=f"newer:{RECIPE.splitter.partition(':')[2]}"))
         assert "lore index build" in caught.value.remedy and "LORE_" not in caught.value.remedy
