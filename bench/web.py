@@ -4,8 +4,9 @@
 
 `first_event_ms` is the time until the first event, `planned_ms` until the first that needed work, `answer_ms` until the
 whole answer; no language model is set. `resident_times_sooner` compares an answer with a fresh `lore ask`. `mixed_up`
-counts answers to another question than the one asked, and `grown_mb` is what the server's memory grew by between the
-first hundredth of the questions and the last. Exits with 1 if a question failed or was mixed up.
+counts answers to another question than the one asked, and those that differ from the first answer to the same question.
+`grown_mb` is what the server's memory grew by between the first hundredth of the questions and the last. Exits with 1
+if a question failed or was mixed up.
 """
 
 from __future__ import annotations
@@ -110,13 +111,18 @@ def _measure(url: str, pid: int, texts: Sequence[str], questions: int, askers: i
             if number in (questions // 100, questions - 1):
                 memory.append(_memory_mb(pid))
     asked = [*one_by_one, *at_once, *in_a_row]
+    first: dict[str, str] = {}
     return {
         "documents": sum(source["documents"] for source in chunks),
         "one_by_one": _figures(one_by_one),
         f"{askers}_at_once": _figures(at_once),
         f"{questions}_in_a_row": _figures(in_a_row),
         "failed": sum("failed" in one for one in asked),
-        "mixed_up": sum(one.get("mixed_up", False) for one in asked),
+        "mixed_up": sum(
+            one["asked"] != one["question"] or one["text"] != first.setdefault(one["asked"], one["text"])
+            for one in asked
+            if "failed" not in one
+        ),
         "memory_mb": round(memory[-1]),
         "grown_mb": round(memory[-1] - memory[0]),
     }
@@ -141,7 +147,8 @@ def _ask(client: httpx.Client, text: str) -> dict[str, Any]:
                     figures[name] = time.perf_counter() - started
             elif name == "done" and line.startswith("data: "):
                 figures["answer"] = time.perf_counter() - started
-                figures["mixed_up"] = json.loads(line[6:])["answer"]["question"] != text.strip()
+                answer = json.loads(line[6:])["answer"]
+                figures |= {"asked": text.strip(), "question": answer["question"], "text": answer["text"]}
     return figures if "answer" in figures else {"failed": name or response.status_code}
 
 
