@@ -262,4 +262,7 @@ class WebSettings(SettingsGroup):
     hosts: str = Field("", description="Names by which the server may be called, separated by commas; empty: any")
     sites: str = Field("", description="Origins of sites that may show the widget, separated by commas")
     proxies: str = Field("", description="Addresses of proxies whose headers name the caller, separated by commas")
+    metrics_token: SecretStr | None = Field(
+        None, description="Token that Prometheus sends for /metrics; without one they can't be read with --public"
+    )
     root_path: str = Field("", pattern="^(/[\\w./-]*[\\w-])?$", description="Path below which a proxy shows the page")

@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 from lore.errors import ConfigurationError, LoreError
 from lore.web.access import BodyLimit, Guard, RateLimit, refusal
 from lore.web.forms import error_form
+from lore.web.metrics import Metrics, make_metrics_route
 from lore.web.question_runner import QuestionRunner, TooManyQuestionsError
 from lore.web.routes import AnswerId, make_routes
 from lore.web.services import Services
@@ -34,7 +35,8 @@ class WebOptions:
 
     `workers` questions are answered at once, and `places` more may wait. One address may ask `questions` in ten
     minutes (0: no limit). `hosts` are the names by which the server is called; empty accepts any. `sites` are the
-    origins of sites that show the widget.
+    origins of sites that show the widget. `metrics_token` must be sent to read the metrics; None lets everybody read
+    them, and an empty one nobody.
     """
 
     workers: int = 8
@@ -42,12 +44,14 @@ class WebOptions:
     questions: int = 0
     hosts: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
+    metrics_token: str | None = None
 
 
 def create_app(services: Services, options: WebOptions | None = None) -> FastAPI:
     """Return the ASGI application."""
     options = options or WebOptions()
     runner = QuestionRunner(options.workers, options.places)
+    metrics = Metrics(services.sources, lambda: runner.waiting)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -63,7 +67,8 @@ def create_app(services: Services, options: WebOptions | None = None) -> FastAPI
     )
     app.add_exception_handler(LoreError, _lore_error)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.include_router(make_routes(services, runner, RateLimit(options.questions)))
+    app.include_router(make_routes(services, runner, RateLimit(options.questions), metrics))
+    app.include_router(make_metrics_route(metrics, options.metrics_token))
     app.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/a/{answer_id}", _permalink, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/widget.js", _widget, methods=["GET"], include_in_schema=False, response_model=None)

@@ -15,7 +15,8 @@ from lore.types import PUBLIC, Question
 from lore.web.access import RateLimit, reader_of, refusal
 from lore.web.events import ServerEvent, encode, server_events
 from lore.web.forms import AskBody, FeedbackBody, answer_form, error_form, hit_form
-from lore.web.question_runner import QuestionRunner
+from lore.web.metrics import Metrics
+from lore.web.question_runner import QuestionRunner, TooManyQuestionsError
 from lore.web.services import Services
 
 __all__ = ["make_routes"]
@@ -29,16 +30,16 @@ EVENT_STREAM = "text/event-stream"
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of an answer")]
 
 
-def make_routes(services: Services, runner: QuestionRunner, limit: RateLimit) -> APIRouter:
+def make_routes(services: Services, runner: QuestionRunner, limit: RateLimit, metrics: Metrics) -> APIRouter:
     """Return the routes of the API."""
     routes = APIRouter()
-    routes.include_router(_asking(services, runner, limit))
-    routes.include_router(_answers(services))
+    routes.include_router(_asking(services, runner, limit, metrics))
+    routes.include_router(_answers(services, metrics))
     routes.include_router(_looking_up(services))
     return routes
 
 
-def _asking(services: Services, runner: QuestionRunner, limit: RateLimit) -> APIRouter:
+def _asking(services: Services, runner: QuestionRunner, limit: RateLimit, metrics: Metrics) -> APIRouter:
     routes = APIRouter(tags=["questions"])
 
     @routes.post("/api/ask", response_model=None)
@@ -48,6 +49,7 @@ def _asking(services: Services, runner: QuestionRunner, limit: RateLimit) -> API
         The events are started, planned, found, reading, delta (the answer so far as HTML), and done or error.
         """
         if seconds := limit.seconds_to_wait(request):
+            metrics.refuse()
             return refusal(
                 429,
                 "You have asked many questions in a short time.",
@@ -64,9 +66,13 @@ def _asking(services: Services, runner: QuestionRunner, limit: RateLimit) -> API
         )
 
         def journey() -> Iterator[ServerEvent]:
-            return server_events(services.pipeline.stream(question))
+            return server_events(metrics.watch(services.pipeline.stream(question)))
 
-        events = runner.run(journey)
+        try:
+            events = runner.run(journey)
+        except TooManyQuestionsError:
+            metrics.refuse()
+            raise
         if EVENT_STREAM in request.headers.get("accept", ""):
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **_cookies(response)}
             started: ServerEvent = ("started", {"waiting": runner.waiting})
@@ -108,7 +114,7 @@ async def _encoded(first: ServerEvent, events: AsyncIterator[ServerEvent]) -> As
         yield encode(event)
 
 
-def _answers(services: Services) -> APIRouter:
+def _answers(services: Services, metrics: Metrics) -> APIRouter:
     routes = APIRouter(prefix="/api/answers", tags=["answers"])
 
     def public_answer(answer_id: str) -> dict[str, Any] | None:
@@ -139,6 +145,7 @@ def _answers(services: Services) -> APIRouter:
         response = Response(status_code=204)
         asker = reader_of(request, response)
         services.records.judge(answer_id, body.helpful, asker=asker, reason=body.reason)
+        metrics.judge(body.helpful)
         return response
 
     return routes

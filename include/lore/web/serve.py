@@ -13,6 +13,7 @@ from lore.settings import Settings
 from lore.web.access import LOOPBACK_NAMES, allowed_sites, check_address
 from lore.web.app import WebOptions, create_app
 from lore.web.services import open_services
+from lore.wiring.secrets import secret
 
 __all__ = ["serve"]
 
@@ -32,7 +33,9 @@ def serve(
     check_address(host, public=public)
     web = settings.web
     hosts = tuple(filter(None, map(str.strip, web.hosts.split(","))))
-    options = WebOptions(web.workers, web.queue, web.user_limit if public else 0, hosts, allowed_sites(web.sites))
+    token = secret(web.metrics_token) or ("" if public else None)
+    limit = web.user_limit if public else 0
+    options = WebOptions(web.workers, web.queue, limit, hosts, allowed_sites(web.sites), token)
     if not public:
         options = replace(options, hosts=(*LOOPBACK_NAMES, host, *options.hosts))
     with _listener(host, port) as listener, open_services(settings) as services:
