@@ -7,7 +7,7 @@ export UV_PYTHON := $(BIN)/python
 # Where this is set, Airflow is compiled anew in every process, which takes longer than what it then does.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow docs check up bench lock install sphinx clean
+.PHONY: demo website test test-slow docs check up bench lock install sphinx clean
 
 install: $(VENV)/.installed
 
@@ -40,6 +40,9 @@ $(VENV)/docs/.installed: $(VENV)/.installed requirements-docs.txt
 
 demo: install
 	@$(BIN)/python -m examples.demo
+
+website: install
+	@$(BIN)/python -m examples.website
 
 test: install sphinx
 	@$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow"  # three, as tests also wait

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from lore.web.app import WebOptions
+from lore.web.render import render_markdown
 
 from tests.web.test_browser import HOSTILE, QUIET, SIZES
+from tests.web.test_render import HOSTILE as PAYLOADS
 from tests.web.world import SUGGESTION, Server, World, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -25,6 +27,40 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A si
 <body><main><h1>A site</h1><p><a href="/other">Other page</a>
 <a href="{lore}" data-lore-ask="{question}">Ask this</a></p>
 <label>Name <input></label></main></body></html>"""
+
+RAW = (
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "<a href=\"javascript:document.title='owned'\" onclick=\"document.title='owned'\">x</a>",
+    '<a href="https://a.example/?a=1&amp;b=&quot;>&quot;" style="position:fixed">x</a>',
+    "<svg><a href=\"https://a.example/\"><iframe srcdoc='x'></iframe></a></svg>",
+    '<p><form action="https://a.example/"><button>x</button></form>',
+    "</div></section></dialog><p>x",
+    "<" * 5_000 + "<p " * 5_000,
+)
+ORDINARY = (
+    '# A\n\n1. one\n2. `a < b && c > "d"`\n   - *two* ~~three~~\n\n---\n\nline  \nbroken [1]',
+    "| a | b |\n| --- | :-: |\n| 1 < 2 | `x\\|y` |",
+    "```python\nif a < b and \"&lt;\" > '<p>':\n    return 1\n```",
+    "[a](https://a.example/?q=%22&x=<y>) &amp;lt; &nbsp; <b>bold</b> ![image](https://a.example/i.png) \u202ex",
+    "> quoted\n>\n> ```\n> code\n> ```\n\n5. five",
+)
+COMPARE = """async (html) => {
+  const { safeNodes } = await import("/static/safe_html.js");
+  const shape = (node) => node.nodeType === 3 ? node.data : node.localName + JSON.stringify(
+    Object.fromEntries([...node.attributes].map(({ name, value }) => [name, value]).sort())) + children(node);
+  const children = (node) => "(" + [...node.childNodes].map(shape).join("") + ")";
+  const made = document.createElement("div");
+  made.append(safeNodes(html));
+  const parsed = new DOMParser().parseFromString(html, "text/html").body;
+  for (const link of parsed.querySelectorAll("a[href^=http]")) {
+    link.target = "_blank";
+    link.rel = "noopener noreferrer nofollow";
+  }
+  for (const link of parsed.querySelectorAll("a.citation")) link.removeAttribute("href");
+  return [children(made), children(parsed), made.querySelectorAll(
+    "script, img, svg, iframe, form, button, [style], [onclick], [onerror], a[href]:not([href^=http])").length];
+}"""
 
 
 class Site:
@@ -123,7 +159,8 @@ def test_ask_cite_follow_up_and_judge(visitor: Visitor, world: World) -> None:
     turn.get_by_role("button", name="Not helpful").click()
     turn.locator("[aria-pressed=true]").wait_for()
     visitor.ask("And how many calls does it allow?")
-    visitor.answered(2)
+    second = visitor.answered(2).bounding_box()["y"]
+    assert second - visitor.dialog.locator("#talk").bounding_box()["y"] < 60  # the new question is at the top
     assert world.pipeline.questions[1].history[0].content == SUGGESTION
     address = turn.get_by_role("link", name="Open as a page").get_attribute("href") or ""
     assert world.records
@@ -219,6 +256,18 @@ def test_nothing_of_a_hostile_source_runs(chromium: Any, site: Site, tmp_path: P
         assert visitor.errors == []
         visitor.context.close()
     world.close()
+
+
+def test_html_becomes_the_same_nodes_without_innerhtml_and_nothing_else_does(chromium: Any, server: Server) -> None:
+    page = chromium.new_page()
+    page.goto(server.url)
+    for text in (*ORDINARY, *PAYLOADS):
+        made, parsed, unsafe = page.evaluate(COMPARE, render_markdown(text, [1]))
+        assert made == parsed and unsafe == 0, text
+    for html in RAW:
+        assert page.evaluate(COMPARE, html)[2] == 0, html
+    assert "owned" not in page.title()
+    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -31,6 +31,7 @@ header button { border-color: transparent; color: var(--soft); }
 #try { display: grid; gap: 8px; margin-top: 16px; }
 #try button { text-align: left; background: var(--card); min-height: 44px; padding: 9px 14px; border-radius: var(--round); }
 .turn + .turn { margin-top: 28px; padding-top: 24px; border-top: 1px solid var(--line); }
+.turn:last-child { min-height: 100%; }
 .turn > h3 { font-size: 1.15em; margin-bottom: 10px; }
 .status { color: var(--soft); }
 .answer > * { margin: 10px 0; } .answer > :first-child { margin-top: 0; }
