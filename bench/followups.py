@@ -77,7 +77,8 @@ def _dialogue(dialogue: dict[str, str], pipeline: Pipeline, chat_model: ChatMode
     """One dialogue: the places of its page for the complete question, the follow-up alone, and the planned one."""
     history = (Message("user", dialogue["first"]), Message("assistant", dialogue["answer"]))
     started = time.perf_counter()
-    plan, notes = make_plan(Question(dialogue["follow_up"], history), chat_model)
+    planned = make_plan(Question(dialogue["follow_up"], history), chat_model)
+    plan, notes = planned.plan, (*planned.notes, *planned.ignored)
     seconds = time.perf_counter() - started
     page = [dialogue["page"]]
     row = {
@@ -100,7 +101,7 @@ def _unrelated(corpus: BeirDataset, pipeline: Pipeline) -> dict[str, int]:
     counts = {"queries": len(queries), "changed": 0, "alone": 0, "found": 0}
     for number, query in enumerate(queries):
         before = Message("user", queries[(7 * number + len(queries) // 3) % len(queries)].text)
-        plan, _ = make_plan(Question(query.text, (before,)), None)
+        plan = make_plan(Question(query.text, (before,)), None).plan
         pages = [page for page, grade in query.relevance.items() if grade > 0]
         counts["changed"] += plan.question != query.text
         counts["alone"] += _place(_plain(query.text), pages, pipeline) is not None

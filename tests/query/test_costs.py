@@ -53,6 +53,7 @@ class Servers:
             "LORE_SOURCES_DIR": str(self.folder),
             "LORE_RECORDS_URL": f"sqlite:///{self.folder}/records.db",
             "LORE_MAX_RETRIES": "0",
+            "LORE_VERIFY": "off",
         }
         embedder = FakeEmbedder(dimensions=512)
         index = MemoryIndex(CHUNKS, embedder)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from lore.errors import ModelError
 from lore.query.answer.compose import NOTHING_FOUND, UNCITED
-from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved, Verified
 from lore.types import Check, Hit, Plan, Question
 
 from tests.fakes import FakeChatModel, FakeEmbedder
@@ -39,7 +39,7 @@ class TestWithChatModel:
         assert answer.trace.check.dropped_links == ("https://evil.com",)
         assert answer.trace.plan.wordings == tuple(PLAN["wordings"])
         assert (answer.trace.retrieved, answer.trace.candidates) == (12, 3)
-        assert set(answer.trace.seconds) == {"plan", "retrieve", "rerank", "join", "answer", "total"}
+        assert set(answer.trace.seconds) == {"plan", "retrieve", "rerank", "join", "answer", "verify", "total"}
         assert answer.trace.models == {"embedder": "fake:words", "chat": "fake:chat"}
         assert answer.trace.notes == ()
 
@@ -63,7 +63,8 @@ class TestWithChatModel:
         events: list[Event] = list(setup.pipeline.stream(QUESTION))
         kinds = [type(event) for event in events]
         assert kinds[:3] == [Planned, Retrieved, Reranked]
-        assert set(kinds[3:-1]) == {Delta}
+        assert set(kinds[3:-2]) == {Delta}
+        assert kinds[-2] is Verified
         assert kinds.count(Delta) >= 3
         last = events[-1]
         assert isinstance(last, Answered)

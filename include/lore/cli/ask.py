@@ -89,12 +89,16 @@ def ask(words: Words, source: Sources = None, json: Json = False) -> None:
 
 
 def _print_answer(pipeline: Pipeline, question: Question) -> None:
-    from lore.query.events import Answered, Delta
+    from lore.query.events import Answered, Delta, Verified
 
     printer = MarkdownPrinter()
     for event in pipeline.stream(question):
         match event:
             case Delta(text=text):
+                printer.feed(text)
+            case Verified(text=text, corrected=True):
+                printer.finish()
+                message("The sources don't bear out all of the text above. What is left of it:")
                 printer.feed(text)
             case Answered(answer=answer):
                 printer.finish()

@@ -95,6 +95,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "models": dict(trace.models),
             "seconds": {stage: round(seconds, 4) for stage, seconds in trace.seconds.items()},
             "notes": list(trace.notes),
+            "ignored": list(trace.ignored),
+            "unverified": list(trace.check.unverified),
         },
     }
 

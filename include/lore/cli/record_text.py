@@ -40,6 +40,7 @@ def record_lines(record: Record) -> Iterator[str]:
     yield from _section("Calls of models", _calls(trace.usage))
     yield from _section("Seconds", (f"  {stage:<{WIDTH}}{seconds:8.3f}" for stage, seconds in trace.seconds.items()))
     yield from _section("Notes", (f"  - {one_line(note)}" for note in trace.notes))
+    yield from _section("Ignored in the plan", (f"  - {one_line(part)}" for part in trace.ignored))
     yield from _section("Feedback", _feedback(record))
 
 

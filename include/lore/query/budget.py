@@ -18,15 +18,16 @@ __all__ = ["Budget", "QuestionBudget"]
 
 BYTES_PER_TOKEN = 3
 """A low figure, so that the estimate of tokens is rather high: English has four or five."""
-INPUT_BYTES = {"plan": 6_000, "answer": 16_000}
+INPUT_BYTES = {"plan": 6_000, "answer": 16_000, "verify": 16_000}
 """Usual request sizes by stage; any other stage counts like the answer."""
-OUTPUT_TOKENS = {"plan": 400, "answer": 1_200}
+OUTPUT_TOKENS = {"plan": 400, "answer": 1_200, "verify": 600}
 """Longer replies are rare."""
 DOCUMENTS_PER_SEARCH = 100
 FALLBACKS = {
     "plan": "The plan is the question itself",
     "rerank": "The passages were ordered without {model}",
     "answer": "The answer quotes the passages",
+    "verify": "The answer was checked by words and meaning alone",
 }
 REFRESH_SECONDS = 30.0
 GRACE_SECONDS = 10.0
@@ -116,7 +117,7 @@ class Budget:
         if not cost or not (self._per_day or self._per_question):
             return ""
         left_for_answer = 0.0
-        if stage != "answer" and self._answer_model:
+        if stage not in ("answer", "verify") and self._answer_model:
             left_for_answer = self.estimate("answer", self._answer_model)
         self._refresh()
         with self._lock:

@@ -90,9 +90,10 @@ class Deadlines:
     search: float = 30.0
     rerank: float = 15.0
     answer: float = 180.0
+    verify: float = 30.0
 
     def limit(self, stage: str) -> TimeLimit:
-        """Return the limit of a stage: "plan", "search", "rerank" or "answer"."""
+        """Return the limit of a stage: "plan", "search", "rerank", "answer" or "verify"."""
         return TimeLimit(getattr(self, stage), f"LORE_{stage.upper()}_SECONDS")
 
 

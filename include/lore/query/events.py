@@ -1,7 +1,7 @@
-"""Events of a question's journey: Planned, Retrieved, Reranked, any number of Delta, Answered, in this order.
+"""Events of a question's journey: Planned, Retrieved, Reranked, any number of Delta, Verified, Answered, in this order.
 
 A greeting skips Retrieved and Reranked. An answer from the global context skips Retrieved; both follow if the context
-turns out not to have the answer.
+turns out not to have the answer. Verified follows only a text by a language model.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from lore.types import Answer, Hit, Plan
 
-__all__ = ["Answered", "Delta", "Event", "Planned", "Reranked", "Retrieved"]
+__all__ = ["Answered", "Delta", "Event", "Planned", "Reranked", "Retrieved", "Verified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,17 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The next piece of the answer, already checked. Joined, all pieces are exactly the answer's text."""
+    """The next piece of the answer, already checked. Joined, all pieces are its text, unless Verified corrects them."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The text by a language model was verified. If it was `corrected`, `text` takes the place of all pieces."""
+
+    text: str
+    corrected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +58,4 @@ class Answered:
     answer: Answer
 
 
-Event: TypeAlias = Planned | Retrieved | Reranked | Delta | Answered
+Event: TypeAlias = Planned | Retrieved | Reranked | Delta | Verified | Answered

@@ -1,4 +1,4 @@
-"""The journey of a question: plan → hybrid search for each wording → dedup → rerank → join → answer → check."""
+"""The journey of a question: plan → search for each wording → dedup → rerank → join → answer → check → verify."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from lore.protocols import ChatModel, Embedder, Index, Recorder, Reranker
 from lore.query.answer.compose import AnswerComposer
 from lore.query.answer.llm import AnswerWriter
 from lore.query.answer.result import finished_answer
+from lore.query.answer.verification import Verifier
 from lore.query.budget import Budget
 from lore.query.deadlines import Deadlines
-from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved, Verified
 from lore.query.prompts import prompt_version
 from lore.query.retrieve.dedup import dedup
 from lore.query.retrieve.passages import SourcePassage, join_neighbours, read_pages, rerank_depth
@@ -48,6 +49,8 @@ class PipelineModels:
     reranker: Reranker | None = None
     chat: ChatModel | None = None
     context_tokens: int | None = None
+    verifier: ChatModel | None = None
+    """The model that verifies what `chat` wrote; None leaves it to the check by words and meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,11 @@ class Pipeline:
         if models.chat:
             time = settings.deadlines.limit("answer")
             writer = AnswerWriter(models.chat, context_tokens=models.context_tokens, time=time)
-        self._composer = AnswerComposer(writer, models.embedder)
+        verifier = None
+        if models.verifier:
+            tokens = models.context_tokens if models.verifier is models.chat else None
+            verifier = Verifier(models.verifier, context_tokens=tokens, time=settings.deadlines.limit("verify"))
+        self._composer = AnswerComposer(writer, models.embedder, verifier)
 
     def search(self, question: Question | str) -> list[Hit]:
         """Return the passages for a question as it is written, best first, without a language model.
@@ -130,7 +137,7 @@ class Pipeline:
         """Answer a question and yield the events of its journey, the last one Answered. Raises as `ask` does.
 
         Every answer is recorded before that event, also one that found nothing or lacks the model that failed. The
-        texts of all Delta events, joined, are the answer's text.
+        texts of all Delta events, joined, are the answer's text, unless Verified brings a corrected one.
         """
         question, notes = _validated(question)
         state = self._state(question, Plan(question.text, (question.text,)))
@@ -141,6 +148,7 @@ class Pipeline:
     def _state(self, question: Question, plan: Plan) -> QuestionState:
         models = self._models
         parts = {"embedder": models.embedder, "reranker": models.reranker, "chat": models.chat}
+        parts |= {"verifier": models.verifier} if models.verifier is not models.chat else {}
         names = {role: part.name for role, part in parts.items() if part is not None}
         budget = self._budget.open_question() if self._budget else None
         return QuestionState(question, names, plan, self._index.snapshot(), budget=budget)
@@ -166,6 +174,7 @@ class Pipeline:
             yield from self._gather(state)
             yield from self._deltas(state)
         state.seconds["answer"] = perf_counter() - answer_started
+        yield from self._verify(state)
         state.seconds["total"] = perf_counter() - started
         answer = finished_answer(state)
         if self._recorder:
@@ -181,17 +190,26 @@ class Pipeline:
             state.prompts["plan"] = prompt_version("plan")
         planning = partial(self._make_plan, state.question, chat_model, on_usage=state.on_usage("plan"))
         try:
-            state.plan, notes = self._settings.deadlines.limit("plan").call(planning, "It")
-            state.notes.extend(notes)
+            planned = self._settings.deadlines.limit("plan").call(planning, "It")
         except ModelError as error:
-            state.plan, notes = self._make_plan(state.question, None)
-            state.notes.extend((f"The plan is the question itself, because planning failed: {error}", *notes))
+            planned = self._make_plan(state.question, None)
+            state.notes.append(f"The plan is the question itself, because planning failed: {error}")
+        state.plan, state.ignored = planned.plan, planned.ignored
+        state.notes.extend(planned.notes)
 
     def _deltas(self, state: QuestionState) -> Iterator[Delta]:
         for piece in self._composer.pieces(state):
             if piece:
                 state.text.append(piece)
                 yield Delta(piece)
+
+    def _verify(self, state: QuestionState) -> Iterator[Verified]:
+        started = perf_counter()
+        shown = "".join(state.text)
+        if self._composer.verify(state):
+            state.seconds["verify"] = perf_counter() - started
+            text = "".join(state.text)
+            yield Verified(text, corrected=text != shown)
 
     # ------------------------------------------------------------------------------------------------------- search
 

@@ -20,7 +20,7 @@ class QuestionState:
     """A question and the results of its stages. Every search reads one version of the `index`, number `version`.
 
     `sources` are the passages that the answer is written from; `[n]` cites the n-th. `quotes` are the lines that a
-    quoted answer shows of them, by number.
+    quoted answer shows of them, by number. `is_written` means that a language model wrote the whole text.
     """
 
     question: Question
@@ -30,6 +30,7 @@ class QuestionState:
     version: int | None = None
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
+    ignored: tuple[str, ...] = ()
     retrieved: int = 0
     candidates: tuple[Hit, ...] = ()
     ranked: tuple[Hit, ...] = ()
@@ -40,6 +41,7 @@ class QuestionState:
     check: Check = field(default_factory=Check)
     found: bool = True
     nearest: tuple[Citation, ...] = ()
+    is_written: bool = False
     quotes: dict[int, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     budget: QuestionBudget | None = None

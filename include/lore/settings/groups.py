@@ -143,6 +143,7 @@ class ModelSettings(SettingsGroup):
     judge_model: str = Field(
         "", description='Who judges answers in `lore evaluate`: "PROVIDER:MODEL", "none", or empty: LORE_CHAT_MODEL'
     )
+    verify: str = Field("auto", description='Who verifies answers: "auto" (LORE_CHAT_MODEL), "off" or "PROVIDER:MODEL"')
     max_output_tokens: int = Field(4096, gt=0, description="What a chat model may write in one call, thinking included")
     prices: File | None = Field(None, description="YAML file with prices of models that go before the known ones")
 
@@ -193,6 +194,7 @@ class QuerySettings(SettingsGroup):
         8.0, description="How long Cohere is waited for before the local reranker takes its place"
     )
     answer_seconds: Seconds = Field(180.0, description="Limit of writing the answer to its end")
+    verify_seconds: Seconds = Field(30.0, description="Limit of verifying the answer by a model")
 
 
 class EvaluationSettings(SettingsGroup):

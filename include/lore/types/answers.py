@@ -118,7 +118,8 @@ class Check:
 
     Removed: citations of no passage, links and commands that no source has. Marked: `unsupported` sentences or names in
     code, and `misquoted` quotations. `cited` and `uncited` count factual sentences with and without a citation, and
-    `supported` counts the cited ones that their passages support.
+    `supported` counts the cited ones that their passages support. `unverified` are those that a model's verification
+    took out.
     """
 
     kept_citations: tuple[int, ...] = ()
@@ -130,6 +131,7 @@ class Check:
     uncited: int = 0
     cited: int = 0
     supported: int = 0
+    unverified: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,8 @@ class Trace:
     """The record of an answer's making. `seconds` has a figure for each stage; `notes` names every fallback.
 
     `ranking` lists the candidates in the order of the search and `usage` every model call. `prompts` maps each prompt
-    to a hash of its text. `version` is the number of the index version that was searched.
+    to a hash of its text. `version` is the number of the index version that was searched. `ignored` says which parts of
+    a model's reply the plan didn't use.
     """
 
     plan: Plan
@@ -190,6 +193,7 @@ class Trace:
     seconds: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     version: int | None = None
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

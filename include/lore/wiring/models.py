@@ -23,6 +23,7 @@ __all__ = [
     "make_other_chat_model",
     "make_prices",
     "make_reranker",
+    "make_verifier",
 ]
 
 DEFAULT_COHERE_MODEL = "rerank-v4.0-pro"
@@ -144,6 +145,13 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
 def make_judge_model(settings: Settings) -> ChatModel | None:
     """Return the chat model that judges answers: the judge model, else the chat model; None if neither is set."""
     return make_other_chat_model(settings, settings.models.judge_model or settings.models.chat_model)
+
+
+def make_verifier(settings: Settings, chat: ChatModel | None) -> ChatModel | None:
+    """Return the model that verifies what `chat` writes: `chat` itself, another one, or None."""
+    if chat is None or settings.models.verify == "off":
+        return None
+    return chat if settings.models.verify == "auto" else make_other_chat_model(settings, settings.models.verify)
 
 
 def make_other_chat_model(settings: Settings, name: str) -> ChatModel | None:

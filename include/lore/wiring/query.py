@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lore.wiring.models import make_chat_model, make_embedder, make_prices, make_reranker
+from lore.wiring.models import make_chat_model, make_embedder, make_prices, make_reranker, make_verifier
 from lore.wiring.stores import open_store
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ def make_pipeline(
     from lore.query.pipeline import Pipeline, PipelineModels
 
     embedder = embedder or make_embedder(settings)
+    chat = make_chat_model(settings)
+    reranker, verifier = make_reranker(settings, embedder), make_verifier(settings, chat)
     return Pipeline(
         index or open_store(settings, embedder),
-        PipelineModels(
-            embedder, make_reranker(settings, embedder), make_chat_model(settings), settings.query.context_tokens
-        ),
+        PipelineModels(embedder, reranker, chat, settings.query.context_tokens, verifier),
         make_pipeline_settings(settings),
         context=make_context(settings, embedder),
         sources=searchable_sources(settings),
@@ -52,7 +52,9 @@ def make_pipeline_settings(settings: Settings, *, alpha: float | None = None) ->
         alpha=query.alpha if alpha is None else alpha,
         retrieve_limit=query.retrieve_limit,
         rerank_limit=query.rerank_limit,
-        deadlines=Deadlines(query.plan_seconds, query.search_seconds, query.rerank_seconds, query.answer_seconds),
+        deadlines=Deadlines(
+            query.plan_seconds, query.search_seconds, query.rerank_seconds, query.answer_seconds, query.verify_seconds
+        ),
     )
 
 

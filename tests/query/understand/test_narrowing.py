@@ -94,7 +94,7 @@ class TestFromTheContext:
         setup = Setup([{**self.PLAN, "wordings": WORDINGS}], ["Under Settings [1]."], context=context)
         answer = setup.ask("How do I rotate an API key?")
         assert len(setup.index.searches) == 3
-        assert any("too far from the question" in note for note in answer.trace.notes)
+        assert any("too far from the question" in part for part in answer.trace.ignored)
 
     def test_without_a_model_its_best_line_is_quoted(self) -> None:
         setup = Setup()
@@ -143,7 +143,7 @@ class TestNarrowed:
         setup = Setup([reply], ["Maren did [1]."])
         answer = setup.ask("Who rotated the API key, according to Slack or the safe?")
         assert answer.trace.plan.filters == Filters(("team_slack",))
-        assert any("safe, nowhere" in note for note in answer.trace.notes)
+        assert any("safe, nowhere" in part for part in answer.trace.ignored)
         assert setup.chat is not None
         assert "safe (" not in setup.chat.calls[0][-1].content
         assert "team_slack: Team Slack (slack)" in setup.chat.calls[0][-1].content

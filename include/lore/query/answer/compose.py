@@ -10,11 +10,14 @@ from lore.protocols import Embedder
 from lore.query.answer.llm import AnswerWriter, trailing_verdict
 from lore.query.answer.quoted_answer import quote_passages
 from lore.query.answer.result import nearest_pages
+from lore.query.answer.verification import MAX_STATEMENTS, Verified, Verifier, apply_verdicts
 from lore.query.prompts import prompt_version
 from lore.query.retrieve.relevance import is_irrelevant, unmentioned_names
 from lore.query.state import QuestionState
+from lore.query.verify.citation_syntax import CHECKED
 from lore.query.verify.claims import LEGEND
 from lore.query.verify.injection import contains_injection
+from lore.query.verify.statements import has_substance, statements
 from lore.query.verify.stream import AnswerCheck
 from lore.query.verify.support import SupportChecker
 from lore.types import Check
@@ -33,11 +36,13 @@ SMALL_TALK = "Ask me something, and I will look it up."
 class AnswerComposer:
     """Composes the checked text of an answer, and adds its check, notes and nearest pages to the question's state.
 
-    Without a `writer` the answer quotes passages. The `embedder` helps to check sentences against their sources.
+    Without a `writer` the answer quotes passages. The `embedder` helps to check sentences against their sources, and
+    the `verifier` judges those that a model wrote.
     """
 
-    def __init__(self, writer: AnswerWriter | None, embedder: Embedder) -> None:
+    def __init__(self, writer: AnswerWriter | None, embedder: Embedder, verifier: Verifier | None = None) -> None:
         self._writer = writer
+        self._verifier = verifier
         self._embedder = embedder
 
     def pieces(self, state: QuestionState) -> Iterator[str]:
@@ -58,6 +63,54 @@ class AnswerComposer:
             yield from self._written_from_doubtful(state, writer)
         else:
             yield from self._from_sources(state)
+
+    def verify(self, state: QuestionState) -> bool:
+        """Verify the text of a language model, and return True if there was one; the state gets what is left of it.
+
+        Statements that their sources don't bear out are taken out or marked. A text of which the checks left no
+        statement becomes "not found".
+        """
+        if not state.is_written:
+            return False
+        text = "".join(state.text)
+        body = text.removesuffix(f"\n\n{LEGEND}")
+        if self._verifier and (verified := self._judged(state, self._verifier, body)):
+            changed = replace(state.check, unverified=verified.removed)
+            state.check = replace(changed, unsupported=(*state.check.unsupported, *verified.marked))
+            body = verified.text
+        was_cut = state.check.dropped_commands or state.check.dropped_links or state.check.unverified
+        if was_cut and not has_substance(body):
+            state.notes.append("The checks left no statement of what the language model wrote.")
+            state.check = replace(state.check, kept_citations=())
+            state.text[:] = list(_not_found(state, NOTHING_FOUND))
+            return True
+        kept = {int(number) for number in CHECKED.findall(body)} & set(state.check.kept_citations)
+        if state.check.unverified:
+            state.check = replace(state.check, kept_citations=tuple(sorted(kept)))
+            count = _counted(len(state.check.unverified), "statement")
+            body = f"{body}\n\n*{count} left out: the cited source doesn't say so.*"
+        marked = state.check.unsupported or state.check.misquoted
+        state.text[:] = [f"{body}\n\n{LEGEND}" if marked else body]
+        return True
+
+    def _judged(self, state: QuestionState, verifier: Verifier, text: str) -> Verified | None:
+        """Return the text after one call of the verifier, None if there was nothing to judge or it failed."""
+        numbers = range(1, len(state.sources) + 1)
+        found = [one for one in statements(text) if not one.marked and set(one.numbers) & set(numbers)]
+        if not found[:MAX_STATEMENTS]:
+            return None
+        messages = verifier.request(found[:MAX_STATEMENTS], state.sources, state.now)
+        size = sum(len(message.content.encode()) for message in messages)
+        if refusal := state.refusal("verify", verifier.model, size):
+            state.notes.append(refusal)
+            return None
+        state.prompts["verify"] = prompt_version("verify")
+        try:
+            verdicts = verifier.judge(messages, len(found[:MAX_STATEMENTS]), state.on_usage("verify"))
+        except ModelError as error:
+            state.notes.append(f"The answer was checked by words and meaning alone, because a model failed: {error}")
+            return None
+        return apply_verdicts(text, list(zip(found, verdicts, strict=False)))
 
     def _from_sources(self, state: QuestionState) -> Iterator[str]:
         if self._writer:
@@ -147,6 +200,7 @@ class AnswerComposer:
             return
         state.check = check.result
         yield from _end(state, rest, gave_up=check.gave_up)
+        state.is_written = state.found
 
     def _quote(self, state: QuestionState) -> Iterator[str]:
         """Yield the lines that answer; sources are numbered as they appear, unless the text already cites some."""

@@ -32,6 +32,7 @@ def finished_answer(state: QuestionState) -> Answer:
         seconds=state.seconds,
         notes=tuple(state.notes),
         version=state.version,
+        ignored=state.ignored,
     )
     citations = tuple(
         at_section(

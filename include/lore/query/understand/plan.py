@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from lore.errors import ModelError
@@ -24,7 +24,7 @@ from lore.query.understand.plan_reply import WORDINGS, PlanReply, distinct, usab
 from lore.query.understand.small_talk import is_small_talk
 from lore.types import Filters, Message, Plan, Question
 
-__all__ = ["HISTORY_CHARACTERS", "HISTORY_MESSAGES", "make_plan"]
+__all__ = ["HISTORY_CHARACTERS", "HISTORY_MESSAGES", "PlannedQuestion", "make_plan"]
 
 MAX_WORDING_CHARACTERS = 300
 MAX_QUESTION_CHARACTERS = 1_000
@@ -50,6 +50,15 @@ class _PlanInputs:
     today: date
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedQuestion:
+    """A plan, with notes for the asker, and the parts of a model's reply that it ignored, for the trace."""
+
+    plan: Plan
+    notes: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
 def make_plan(
     question: Question,
     chat_model: ChatModel | None,
@@ -58,7 +67,7 @@ def make_plan(
     sources: Sequence[SearchableSource] = (),
     today: date | None = None,
     on_usage: OnUsage | None = None,
-) -> tuple[Plan, tuple[str, ...]]:
+) -> PlannedQuestion:
     """Return the plan, with notes on its filters and on every fallback. Never fails: the question itself is a plan.
 
     Of `sources`, those hidden from the asker are left out here. `on_usage` gets the usage of the call, even if its
@@ -66,19 +75,20 @@ def make_plan(
     """
     inputs = _PlanInputs(context, visible_sources(sources, question), today or datetime.now(UTC).date())
     if chat_model is None:
-        return _with_notes(_plan_by_rules(question, inputs), [])
+        return _planned(_plan_by_rules(question, inputs))
     try:
         reply = chat_model.structured(_messages(question, inputs), PlanReply, on_usage=on_usage)
     except ModelError as error:
         note = f"The plan is the question itself, because the language model failed: {error}"
-        return _with_notes(_plan_by_rules(question, inputs), [note])
-    notes: list[str] = []
-    return _with_notes(_plan_of(reply, question, inputs, notes), notes)
+        return _planned(_plan_by_rules(question, inputs), note)
+    ignored: list[str] = []
+    planned = _planned(_plan_of(reply, question, inputs, ignored))
+    return replace(planned, ignored=tuple(ignored))
 
 
-def _with_notes(plan: Plan, notes: list[str]) -> tuple[Plan, tuple[str, ...]]:
+def _planned(plan: Plan, *notes: str) -> PlannedQuestion:
     searched = describe_filters(plan.filters)
-    return plan, (*notes, *([f"The question narrows the search: {searched}."] if searched else []))
+    return PlannedQuestion(plan, (*notes, *([f"The question narrows the search: {searched}."] if searched else [])))
 
 
 def _plan_by_rules(question: Question, inputs: _PlanInputs) -> Plan:

@@ -1,9 +1,9 @@
 """The check of an answer while it streams: only what passes here reaches the reader.
 
 Citations become `[n]` and stay if passage n exists. Links and commands stay if a passage has them. HTML is escaped.
-Sentences that their cited passages don't support are marked. Passages with a prompt injection count for nothing. An
-answer may arrive in pieces: a line or sentence leaves as soon as nothing that follows can change its meaning. The
-result is Markdown for a renderer without raw HTML and images.
+Sentences that their cited passages don't support are marked, and those that only point to a source are left out.
+Passages with a prompt injection count for nothing. An answer may arrive in pieces: a line or sentence leaves as soon
+as nothing that follows can change its meaning. The result is Markdown for a renderer without raw HTML and images.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 
 from lore.markdown import CODE_SPAN
 from lore.query.verify.allowed_content import AllowedContent
-from lore.query.verify.citation_syntax import CITATION
+from lore.query.verify.citation_syntax import CHECKED, CITATION
 from lore.query.verify.claims import ClaimChecker, ClaimFindings, unknown_names_note
 from lore.query.verify.commands import REMOVED_COMMAND, defined_names, is_shell
 from lore.query.verify.inline import REMOVED_FROM_CODE, clean_line
 from lore.query.verify.prose import Findings, LineRules
+from lore.query.verify.statements import filler_citations
 from lore.query.verify.support import SupportChecker
 from lore.types import Check, Hit
 from lore.visible_text import UNSEEN
@@ -175,7 +176,11 @@ class AnswerCheck:
         if not self._rules.quoting and _VERDICT.fullmatch(line):
             self.gave_up = True
             return ""
+        cited = set(self._findings.cited)
         cleaned = clean_line(line, self._rules, at_start=at_start)
+        if not self._rules.quoting and (citations := filler_citations(cleaned)) is not None:
+            new = {int(number) for number in CHECKED.findall(citations)} - cited
+            return (f" {citations}" if new and not at_start else citations if new else "") + newline
         if self._claims and cleaned.strip():
             cleaned = self._claims.check(cleaned)
         return cleaned + newline

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Protocol
 
 from lore.errors import LoreError, RecordsError
-from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved, Verified
 from lore.records.posted_answers import PostedAnswers
 from lore.slackbot.queue.leases import Lease, LeaseLost
 from lore.slackbot.render import phrases
@@ -102,6 +102,9 @@ class AnswerWorker:
                     if delivery.begun and not is_recorded:  # so that messages below it are follow-ups already
                         record_posts(self._posted, asked, [delivery.begun], "")
                         is_recorded = True
+                elif isinstance(event, Verified):
+                    if event.corrected:
+                        delivery.correct()
                 elif isinstance(event, Answered):
                     record_posts(self._posted, asked, delivery.finish(event.answer), event.answer.id)
                 else:

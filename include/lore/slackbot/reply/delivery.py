@@ -78,6 +78,10 @@ class Delivery:
         pause = APPEND_SECONDS if self._lease.kind == STREAM else UPDATE_SECONDS
         self._due = self._budgets.clock() + pause
 
+    def correct(self) -> None:
+        """Note that the answer differs from the pieces so far: its end puts it in their place."""
+        self._may_have_gap = self._waits_for_end = True
+
     @property
     def begun(self) -> str:
         """The ts of the message in which others see a part of the answer; "" if there is none yet."""
