@@ -102,6 +102,7 @@ def _trace(name: str) -> Trace:
         usage=(Usage("openai:gpt", "plan", 500, 60, 0.25), Usage("openai:gpt", "answer", 4_000_000_000, 200, None)),
         seconds={"plan": 0.5, "retrieve": 0.02, "rerank": 0.1, "answer": 1.5, "total": 2.12},
         notes=("The reranker failed.",),
+        ignored=("The language model named dates that cannot be used.",),
         version=4,
     )
 
