@@ -31,6 +31,8 @@ def completed(text: str, *before: Message) -> str:
         "in Kubernetes?",
         "More, please",
         "Show me an example of one",
+        "On Windows, how long does it work?",
+        "How do I undo it and when does it take effect?",
     ],
 )
 def test_what_leans_on_the_first_question_borrows_its_words(text: str) -> None:
@@ -47,6 +49,8 @@ def test_what_leans_on_the_first_question_borrows_its_words(text: str) -> None:
         "Why do runs start late behind PgBouncer and what should be set?",
         "What do I do about a worker pool of which none of the workers start when they have no memory left to do it?",
         "Which worker pools drain slowly before it is shut down?",
+        "How do I install Tidewheel and which Python does it need?",
+        "Which port does the server use, and who owns it?",
     ],
 )
 def test_what_stands_alone_is_left_as_it_is(text: str) -> None:
@@ -56,6 +60,12 @@ def test_what_stands_alone_is_left_as_it_is(text: str) -> None:
 def test_no_word_is_borrowed_twice_and_none_from_the_answer() -> None:
     assert completed("And how are keys revoked in it?") == "And how are keys revoked in it? rotate API"
     assert "bananas" not in completed("why?")
+
+
+def test_small_talk_is_no_subject() -> None:
+    assert completed("Can I undo that?", FIRST, REPLY, Message("user", "thanks!"), REPLY) == completed(
+        "Can I undo that?"
+    )
 
 
 def test_a_chain_of_follow_ups_goes_back_to_where_it_began() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from lore.query.content_words import content_words
+from lore.query.understand.small_talk import is_small_talk
 from lore.types import Question
 
 __all__ = ["restore_subject", "standalone_question"]
@@ -20,6 +21,8 @@ MAX_WORDS = 14
 
 MIN_ANTECEDENT_WORDS = 4
 """With this many content words before it, a pronoun refers to one of them."""
+MIN_CLAUSE_WORDS = 2
+"""With this many content words in a clause before its own, a pronoun refers to one of them."""
 MAX_FRAGMENT_WORDS = 3
 """Content words after "why" or "in" that are too few for a search."""
 
@@ -36,6 +39,7 @@ _CONTINUATION = re.compile(
     r"\W*(?:and|but|or|also|(?:what|how) about|what else|how come|elaborate|go on|continue)\b", re.IGNORECASE
 )
 _FRAGMENT = re.compile(r"\W*(?:why|so|then|what if|explain|more|in|on|for|with|without|from|instead)\b", re.IGNORECASE)
+_JOIN = re.compile(r"\b(?:and|or|but|because|when|if)\b", re.IGNORECASE)
 _DEFINITION = re.compile(r"\W*(?:what|who)\s*(?:is|are|['’]s|does|do)\b", re.IGNORECASE)
 
 
@@ -70,7 +74,7 @@ def _borrowed_words(question: Question) -> list[str]:
     if not _depends_on_history(question.text):
         return borrowed
     seen = set(content_words(question.text))
-    own = [message for message in question.history if message.role == "user"]
+    own = [one for one in question.history if one.role == "user" and not is_small_talk(one.content)]
     others = [message for message in question.history if message.role == "other"]
     for message in (*reversed(own), *others):
         for word in _WORD.findall(message.content):
@@ -99,4 +103,11 @@ def _has_pronoun(text: str) -> bool:
     """Return True if a message has a pronoun that refers to nothing in the message itself."""
     text = _PLACEHOLDER.sub(" ", text)
     pronoun = _PRONOUN.search(text)
-    return pronoun is not None and len(set(content_words(text[: pronoun.start()]))) < MIN_ANTECEDENT_WORDS
+    if pronoun is None:
+        return False
+    before = text[: pronoun.start()]
+    clause = max((join.start() for join in _JOIN.finditer(before)), default=0)
+    return not (
+        len(set(content_words(before))) >= MIN_ANTECEDENT_WORDS
+        or len(set(content_words(before[:clause]))) >= MIN_CLAUSE_WORDS
+    )
