@@ -18,7 +18,7 @@ from lore.errors import ConfigurationError, LoreError
 from lore.web.access import BodyLimit, Guard, RateLimit, refusal
 from lore.web.forms import error_form
 from lore.web.metrics import Metrics, make_metrics_route
-from lore.web.question_runner import QuestionRunner, TooManyQuestionsError
+from lore.web.question_threads import QuestionThreads, TooManyQuestionsError
 from lore.web.routes import AnswerId, make_routes
 from lore.web.services import Services
 
@@ -50,7 +50,7 @@ class WebOptions:
 def create_app(services: Services, options: WebOptions | None = None) -> FastAPI:
     """Return the ASGI application."""
     options = options or WebOptions()
-    runner = QuestionRunner(options.workers, options.places)
+    runner = QuestionThreads(options.workers, options.places)
     metrics = Metrics(services.sources, lambda: runner.waiting)
 
     @asynccontextmanager

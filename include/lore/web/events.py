@@ -1,4 +1,4 @@
-"""Events of a question as server-sent events, in order: started, planned, found, reading, delta …, done or error."""
+"""Events of a question as server-sent events: planned, found, reading, delta …, verified, and done or error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from lore.errors import LoreError
-from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved
+from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved, Verified
 from lore.web.forms import answer_form, error_form
 from lore.web.render import render_markdown
 
@@ -42,6 +42,8 @@ def server_events(events: Iterator[Event]) -> Iterator[ServerEvent]:
                 case Delta(text):
                     if changed := writing.add(text):
                         yield "delta", changed
+                case Verified(corrected=corrected):
+                    yield "verified", {"corrected": corrected}
                 case Answered(answer):
                     yield "done", {"answer": answer_form(answer)}
     except LoreError as error:

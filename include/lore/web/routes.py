@@ -16,7 +16,7 @@ from lore.web.access import RateLimit, reader_of, refusal
 from lore.web.events import ServerEvent, encode, server_events
 from lore.web.forms import AskBody, FeedbackBody, answer_form, error_form, hit_form
 from lore.web.metrics import Metrics
-from lore.web.question_runner import QuestionRunner, TooManyQuestionsError
+from lore.web.question_threads import QuestionThreads, TooManyQuestionsError
 from lore.web.services import Services
 
 __all__ = ["make_routes"]
@@ -30,7 +30,7 @@ EVENT_STREAM = "text/event-stream"
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of an answer")]
 
 
-def make_routes(services: Services, runner: QuestionRunner, limit: RateLimit, metrics: Metrics) -> APIRouter:
+def make_routes(services: Services, runner: QuestionThreads, limit: RateLimit, metrics: Metrics) -> APIRouter:
     """Return the routes of the API."""
     routes = APIRouter()
     routes.include_router(_asking(services, runner, limit, metrics))
@@ -39,14 +39,14 @@ def make_routes(services: Services, runner: QuestionRunner, limit: RateLimit, me
     return routes
 
 
-def _asking(services: Services, runner: QuestionRunner, limit: RateLimit, metrics: Metrics) -> APIRouter:
+def _asking(services: Services, runner: QuestionThreads, limit: RateLimit, metrics: Metrics) -> APIRouter:
     routes = APIRouter(tags=["questions"])
 
     @routes.post("/api/ask", response_model=None)
     async def ask(body: AskBody, request: Request, response: Response) -> Response | dict[str, Any]:
         """Answer a question: as JSON, or as server-sent events with `Accept: text/event-stream`.
 
-        The events are started, planned, found, reading, delta (the answer so far as HTML), and done or error.
+        The events are started, planned, found, reading, delta (the answer so far as HTML), verified, and done or error.
         """
         if seconds := limit.seconds_to_wait(request):
             metrics.refuse()

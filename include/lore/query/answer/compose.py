@@ -10,7 +10,7 @@ from lore.protocols import Embedder
 from lore.query.answer.llm import AnswerWriter, trailing_verdict
 from lore.query.answer.quoted_answer import quote_passages
 from lore.query.answer.result import nearest_pages
-from lore.query.answer.verification import MAX_STATEMENTS, Verified, Verifier, apply_verdicts
+from lore.query.answer.verification import MAX_STATEMENTS, VerifiedText, Verifier, apply_verdicts
 from lore.query.prompts import prompt_version
 from lore.query.retrieve.relevance import is_irrelevant, unmentioned_names
 from lore.query.state import QuestionState
@@ -93,7 +93,7 @@ class AnswerComposer:
         state.text[:] = [f"{body}\n\n{LEGEND}" if marked else body]
         return True
 
-    def _judged(self, state: QuestionState, verifier: Verifier, text: str) -> Verified | None:
+    def _judged(self, state: QuestionState, verifier: Verifier, text: str) -> VerifiedText | None:
         """Return the text after one call of the verifier, None if there was nothing to judge or it failed."""
         numbers = range(1, len(state.sources) + 1)
         found = [one for one in statements(text) if not one.marked and set(one.numbers) & set(numbers)]

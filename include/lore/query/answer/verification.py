@@ -66,7 +66,7 @@ class VerifyReply(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedText:
     """An answer after its verdicts: its text, with statements taken out or marked."""
 
     text: str
@@ -113,7 +113,7 @@ class Verifier:
         return verdicts
 
 
-def apply_verdicts(text: str, judged: Sequence[tuple[Statement, Verdict]]) -> Verified:
+def apply_verdicts(text: str, judged: Sequence[tuple[Statement, Verdict]]) -> VerifiedText:
     """Return the answer without statements that are "not" supported, and with a mark at those "partly" supported."""
     removed, marked = [], []
     for statement, verdict in sorted(judged, key=lambda one: -one[0].start):
@@ -126,7 +126,7 @@ def apply_verdicts(text: str, judged: Sequence[tuple[Statement, Verdict]]) -> Ve
             piece = _marked(piece)
         text = text[: statement.start] + piece + text[statement.end :]
     lines = re.sub(r"\n[ \t]*\n(?:[ \t]*\n)+", "\n\n", text).strip()
-    return Verified(re.sub(r"(?m)(?<=\S)[ \t]+$", "", lines), tuple(reversed(removed)), tuple(reversed(marked)))
+    return VerifiedText(re.sub(r"(?m)(?<=\S)[ \t]+$", "", lines), tuple(reversed(removed)), tuple(reversed(marked)))
 
 
 def _marked(piece: str) -> str:

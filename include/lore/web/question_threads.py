@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from lore.errors import LoreError
 
-__all__ = ["QuestionRunner", "TooManyQuestionsError"]
+__all__ = ["QuestionThreads", "TooManyQuestionsError"]
 
 RETRY_SECONDS = 5
 
@@ -24,7 +24,7 @@ class TooManyQuestionsError(LoreError):
     retry_seconds = RETRY_SECONDS
 
 
-class QuestionRunner:
+class QuestionThreads:
     """Runs iterators in `workers` threads; `places` more questions may wait."""
 
     def __init__(self, workers: int, places: int) -> None:
