@@ -263,6 +263,7 @@ def _count_rows_of_one(records: Records) -> dict[str, int]:
         "lore_passages": 0,
         "lore_citations": 3,
         "lore_feedback": 0,
+        "lore_keys": 0,
         "lore_opinions": 0,
         "lore_places": 0,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from lore.errors import LoreError
 from lore.query.events import Delta, Event
 from lore.records.recorder import QueuedRecorder
 from lore.records.records import Records
-from lore.types import Hit, Question
+from lore.types import PUBLIC, Hit, Question
 from lore.web.app import WebOptions, create_app
 from lore.web.services import ServedSource, Services
 
@@ -26,6 +26,11 @@ SOURCES = [
     ServedSource("wiki", "files", "Wiki", 1, "ok", None),
 ]
 SUGGESTION = "How do I rotate the API key?"
+
+
+def readable(audiences: Collection[str] = (PUBLIC,)) -> list[ServedSource]:
+    """The sources, and one that only the board reads."""
+    return SOURCES + [ServedSource("minutes", "files", "Minutes", 1, "ok")] * ("board" in audiences)
 
 
 @dataclass
@@ -72,7 +77,7 @@ class World:
         self.recorder = QueuedRecorder(lambda: Records.open(url, str), "the records", wait=5.0) if recorded else None
         chunks = [replace(CHUNKS[0], text=text, end=len(text))] if text else CHUNKS
         self.pipeline = HeldPipeline(Setup(chunks=chunks, recorder=self.recorder))
-        services = Services(self.pipeline, self.records, lambda: SOURCES, "Handbook assistant", (SUGGESTION,))
+        services = Services(self.pipeline, self.records, readable, "Handbook assistant", (SUGGESTION,))
         self.app = create_app(services, options)
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from uuid import uuid4
 from sqlalchemy import Select, delete, func, insert, select
 
 from lore.errors import ConfigurationError
+from lore.records.api_keys import ApiKeys
 from lore.records.clean import Redact, short_key, storable, storable_answer
 from lore.records.engine import BUSY_SECONDS, explained, insert_for, open_engine, reading
 from lore.records.entries import Feedback, Record, Summary
@@ -157,6 +158,10 @@ class Records:
     def opinions(self) -> Opinions:
         """Return people's opinions in a chat, from which their feedback follows."""
         return Opinions(self.engine, self._redact)
+
+    def api_keys(self) -> ApiKeys:
+        """Return the keys of the API."""
+        return ApiKeys(self.engine)
 
     # ---------------------------------------------------------------------------------------------------- removal
 

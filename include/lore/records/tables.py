@@ -42,13 +42,14 @@ __all__ = [
     "citations",
     "claims",
     "feedback",
+    "keys",
     "metadata",
     "opinions",
     "passages",
     "places",
 ]
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest migration, repeated here so that opening current records need not import Alembic."""
 
 VERSION_TABLE = "lore_schema"
@@ -246,3 +247,16 @@ places = Table(
     Index(None, "kept_at"),
 )
 """Messages of a chat that hold an answer, or a part of one."""
+
+keys = Table(
+    "lore_keys",
+    metadata,
+    _key("id", primary_key=True),
+    _key("digest"),
+    _text("name"),
+    _bag("audiences"),
+    Column("rate", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "digest", unique=True),
+)
+"""Keys of the API: `digest` is the SHA-256 of the secret, `rate` the questions in ten minutes (0: no limit)."""

@@ -265,6 +265,7 @@ class WebSettings(SettingsGroup):
     sites: str = Field("", description="Origins of sites that may show the widget, separated by commas")
     proxies: str = Field("", description="Addresses of proxies whose headers name the caller, separated by commas")
     metrics_token: SecretStr | None = Field(
-        None, description="Token that Prometheus sends for /metrics; without one they can't be read with --public"
+        None,
+        description="Token that Prometheus sends for /metrics; with --public or --keys, nobody reads them without",
     )
     root_path: str = Field("", pattern="^(/[\\w./-]*[\\w-])?$", description="Path below which a proxy shows the page")

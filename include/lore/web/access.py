@@ -24,6 +24,7 @@ __all__ = ["HEADERS", "BodyLimit", "Guard", "RateLimit", "allowed_sites", "check
 MAX_BODY = 64 * 1024
 """Bytes: a question with a long conversation has less."""
 READ_SECONDS = 10.0
+WINDOW_MINUTES = 10
 READER = "lore_reader"
 READER_SECONDS = 365 * 86_400
 HEADERS = {
@@ -49,13 +50,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_address(host: str, *, public: bool) -> None:
-    """Raise ConfigurationError for an address that others reach, unless everybody may ask."""
-    if not public and not is_loopback(host):
+def check_address(host: str, *, public: bool, keys: bool) -> None:
+    """Raise ConfigurationError for an address that others reach, unless everybody may ask or keys are required."""
+    if not public and not keys and not is_loopback(host):
         raise ConfigurationError(
             f"Others can reach {host}, and nobody would be asked who they are.",
-            remedy="Add --public if everybody who reaches this address may read all public sources; "
-            "or leave --host out, and put a proxy with a login before it.",
+            remedy="Add --keys to answer only who sends a key of `lore keys create`, or --public if everybody who "
+            "reaches this address may read all public sources; or leave --host out, and put a proxy with a login "
+            "before it.",
         )
 
 
@@ -185,26 +187,29 @@ class BodyLimit:
 
 
 class RateLimit:
-    """Limits the questions of one address in a moving window of ten minutes; 0 is no limit."""
+    """Counts the questions of each sender in a moving window of ten minutes."""
 
-    def __init__(self, questions: int) -> None:
-        from limits import parse
+    def __init__(self) -> None:
         from limits.storage import MemoryStorage
         from limits.strategies import MovingWindowRateLimiter
 
-        self._limit = parse(f"{questions} per 10 minutes") if questions else None
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
-    def seconds_to_wait(self, request: Request) -> int:
-        """Count a question of the request's sender; return 0, or the seconds until the next is allowed."""
-        if self._limit is None:
-            return 0
+    def seconds_to_wait(self, sender: str, rate: int) -> int:
+        """Count a question of a sender, who may ask `rate` (0: any number) in ten minutes.
+
+        Returns 0, or the seconds until the next is allowed.
+        """
         from time import time
 
-        sender = request.client.host if request.client else ""
-        if self._window.hit(self._limit, sender):
+        from limits import RateLimitItemPerMinute
+
+        if not rate:
             return 0
-        return max(1, round(self._window.get_window_stats(self._limit, sender).reset_time - time()))
+        limit = RateLimitItemPerMinute(rate, WINDOW_MINUTES)
+        if self._window.hit(limit, sender):
+            return 0
+        return max(1, round(self._window.get_window_stats(limit, sender).reset_time - time()))
 
 
 def reader_of(request: Request, response: Response) -> str:

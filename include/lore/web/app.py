@@ -15,7 +15,8 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.staticfiles import StaticFiles
 
 from lore.errors import ConfigurationError, LoreError
-from lore.web.access import BodyLimit, Guard, RateLimit, refusal
+from lore.web.access import BodyLimit, Guard, refusal
+from lore.web.callers import Callers, UnknownCallerError
 from lore.web.forms import error_form
 from lore.web.metrics import Metrics, make_metrics_route
 from lore.web.question_threads import QuestionThreads, TooManyQuestionsError
@@ -36,7 +37,7 @@ class WebOptions:
     `workers` questions are answered at once, and `places` more may wait. One address may ask `questions` in ten
     minutes (0: no limit). `hosts` are the names by which the server is called; empty accepts any. `sites` are the
     origins of sites that show the widget. `metrics_token` must be sent to read the metrics; None lets everybody read
-    them, and an empty one nobody.
+    them, and an empty one nobody. With `keys`, nobody may ask without one.
     """
 
     workers: int = 8
@@ -45,6 +46,7 @@ class WebOptions:
     hosts: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
     metrics_token: str | None = None
+    keys: bool = False
 
 
 def create_app(services: Services, options: WebOptions | None = None) -> FastAPI:
@@ -52,6 +54,8 @@ def create_app(services: Services, options: WebOptions | None = None) -> FastAPI
     options = options or WebOptions()
     runner = QuestionThreads(options.workers, options.places)
     metrics = Metrics(services.sources, lambda: runner.waiting)
+    find_key = services.records.api_keys().find if services.records else lambda _: None
+    callers = Callers(find_key, required=options.keys, rate=options.questions)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -67,7 +71,7 @@ def create_app(services: Services, options: WebOptions | None = None) -> FastAPI
     )
     app.add_exception_handler(LoreError, _lore_error)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.include_router(make_routes(services, runner, RateLimit(options.questions), metrics))
+    app.include_router(make_routes(services, runner, callers, metrics))
     app.include_router(make_metrics_route(metrics, options.metrics_token))
     app.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/a/{answer_id}", _permalink, methods=["GET"], include_in_schema=False, response_model=None)
@@ -103,6 +107,8 @@ async def _lore_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, LoreError)  # noqa: S101  registered for it
     if isinstance(error, TooManyQuestionsError):
         return JSONResponse(error_form(error), 503, headers={"Retry-After": str(error.retry_seconds)})
+    if isinstance(error, UnknownCallerError):
+        return JSONResponse(error_form(error), 401, headers={"WWW-Authenticate": "Bearer"})
     if isinstance(error, ConfigurationError):
         return JSONResponse(error_form(error), 422)
     return JSONResponse(error_form(error), 503 if error.retryable else 500)

@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response, Security
+from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, StreamingResponse
 
 from lore.errors import ConfigurationError, RecordsError
-from lore.types import PUBLIC, Question
-from lore.web.access import RateLimit, reader_of, refusal
+from lore.types import Question
+from lore.web.access import RateLimit, refusal
+from lore.web.callers import Caller, Callers
 from lore.web.events import ServerEvent, encode, server_events
 from lore.web.forms import AskBody, FeedbackBody, answer_form, error_form, hit_form
 from lore.web.metrics import Metrics
@@ -30,16 +32,21 @@ EVENT_STREAM = "text/event-stream"
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of an answer")]
 
 
-def make_routes(services: Services, runner: QuestionThreads, limit: RateLimit, metrics: Metrics) -> APIRouter:
+def make_routes(services: Services, runner: QuestionThreads, callers: Callers, metrics: Metrics) -> APIRouter:
     """Return the routes of the API."""
     routes = APIRouter()
-    routes.include_router(_asking(services, runner, limit, metrics))
-    routes.include_router(_answers(services, metrics))
-    routes.include_router(_looking_up(services))
+    limit = RateLimit()
+    by_key = [Security(HTTPBearer(auto_error=False, description="A key that `lore keys create` made"))]
+    routes.include_router(_asking(services, runner, callers, limit, metrics), dependencies=by_key)
+    routes.include_router(_answers(services, callers, metrics), dependencies=by_key)
+    routes.include_router(_looking_up(services, callers, limit), dependencies=by_key)
+    routes.include_router(_health(services))
     return routes
 
 
-def _asking(services: Services, runner: QuestionThreads, limit: RateLimit, metrics: Metrics) -> APIRouter:
+def _asking(
+    services: Services, runner: QuestionThreads, callers: Callers, limit: RateLimit, metrics: Metrics
+) -> APIRouter:
     routes = APIRouter(tags=["questions"])
 
     @routes.post("/api/ask", response_model=None)
@@ -48,21 +55,17 @@ def _asking(services: Services, runner: QuestionThreads, limit: RateLimit, metri
 
         The events are started, planned, found, reading, delta (the answer so far as HTML), verified, and done or error.
         """
-        if seconds := limit.seconds_to_wait(request):
+        caller = await run_in_threadpool(callers.identify, request)
+        if refused := _too_many(limit, caller):
             metrics.refuse()
-            return refusal(
-                429,
-                "You have asked many questions in a short time.",
-                f"Ask again in {seconds} s.",
-                {"Retry-After": str(seconds)},
-            )
+            return refused
         question = Question(
             body.question,
             history=tuple(turn.message() for turn in body.history),
             sources=tuple(body.sources),
-            audiences=(PUBLIC,),
+            audiences=caller.audiences,
             surface=SURFACE,
-            asker=reader_of(request, response),
+            asker=caller.asker(request, response),
         )
 
         def journey() -> Iterator[ServerEvent]:
@@ -84,6 +87,13 @@ def _asking(services: Services, runner: QuestionThreads, limit: RateLimit, metri
         return JSONResponse({"error": data}, 503 if data["retry"] else 422)
 
     return routes
+
+
+def _too_many(limit: RateLimit, caller: Caller) -> Response | None:
+    if not (seconds := limit.seconds_to_wait(caller.sender, caller.rate)):
+        return None
+    again = {"Retry-After": str(seconds)}
+    return refusal(429, "You have asked many questions in a short time.", f"Ask again in {seconds} s.", again)
 
 
 async def _last(events: AsyncGenerator[ServerEvent], request: Request) -> ServerEvent:
@@ -114,11 +124,11 @@ async def _encoded(first: ServerEvent, events: AsyncIterator[ServerEvent]) -> As
         yield encode(event)
 
 
-def _answers(services: Services, metrics: Metrics) -> APIRouter:
+def _answers(services: Services, callers: Callers, metrics: Metrics) -> APIRouter:
     routes = APIRouter(prefix="/api/answers", tags=["answers"])
 
-    def public_answer(answer_id: str) -> dict[str, Any] | None:
-        """Return an answer that was given on the page; those of other places are not shown here."""
+    def readable_answer(answer_id: str, caller: Caller) -> dict[str, Any] | None:
+        """Return an answer that was given here from nothing that the caller may not read."""
         if services.records is None:
             return None
         try:
@@ -126,24 +136,25 @@ def _answers(services: Services, metrics: Metrics) -> APIRouter:
         except ConfigurationError:
             return None
         question = record.answer.question
-        if question.surface != SURFACE or question.audiences != (PUBLIC,):
+        if question.surface != SURFACE or not set(question.audiences) <= set(caller.audiences):
             return None
         return answer_form(record.answer) | {"asked_at": record.asked_at.isoformat()}
 
     missing = refusal(404, "There is no such answer.", "It may have been removed; ask again.")
 
     @routes.get("/{answer_id}", response_model=None)
-    def get(answer_id: AnswerId) -> Response | dict[str, Any]:
+    def get(answer_id: AnswerId, request: Request) -> Response | dict[str, Any]:
         """Return an answer that was given before."""
-        return public_answer(answer_id) or missing
+        return readable_answer(answer_id, callers.identify(request)) or missing
 
     @routes.post("/{answer_id}/feedback", response_model=None)
     def feedback(answer_id: AnswerId, body: FeedbackBody, request: Request) -> Response:
         """Keep a reader's opinion of an answer; a later one replaces it."""
-        if public_answer(answer_id) is None or services.records is None:
+        caller = callers.identify(request)
+        if readable_answer(answer_id, caller) is None or services.records is None:
             return missing
         response = Response(status_code=204)
-        asker = reader_of(request, response)
+        asker = caller.asker(request, response)
         services.records.judge(answer_id, body.helpful, asker=asker, reason=body.reason)
         metrics.judge(body.helpful)
         return response
@@ -151,22 +162,26 @@ def _answers(services: Services, metrics: Metrics) -> APIRouter:
     return routes
 
 
-def _looking_up(services: Services) -> APIRouter:
+def _looking_up(services: Services, callers: Callers, limit: RateLimit) -> APIRouter:
     routes = APIRouter(tags=["index"])
 
     @routes.get("/api/search", response_model=None)
     async def search(
+        request: Request,
         q: Annotated[str, Query(min_length=1, max_length=4_000, description="Question or keywords")],
         source: Annotated[list[str] | None, Query(description="Only these sources")] = None,
-        limit: Annotated[int, Query(ge=1, le=MOST_HITS)] = 8,
-    ) -> dict[str, Any]:
+        most: Annotated[int, Query(ge=1, le=MOST_HITS, alias="limit")] = 8,
+    ) -> Response | dict[str, Any]:
         """Return the passages that answer a question best, best first, without a language model."""
-        question = Question(q, sources=tuple(source or ()), audiences=(PUBLIC,), surface=SURFACE)
+        caller = await run_in_threadpool(callers.identify, request)
+        if refused := _too_many(limit, caller):
+            return refused
+        question = Question(q, sources=tuple(source or ()), audiences=caller.audiences, surface=SURFACE)
         hits = await run_in_threadpool(services.pipeline.search, question)
-        return {"question": q, "hits": [hit_form(hit) for hit in hits[:limit]]}
+        return {"question": q, "hits": [hit_form(hit) for hit in hits[:most]]}
 
     @routes.get("/api/sources")
-    def sources() -> dict[str, Any]:
+    def sources(request: Request) -> dict[str, Any]:
         """Return the assistant's name, its suggested questions, and the sources that it searches."""
         rows = [
             {
@@ -177,9 +192,15 @@ def _looking_up(services: Services) -> APIRouter:
                 "state": one.state,
                 "synced_at": one.synced_at.isoformat() if one.synced_at else None,
             }
-            for one in services.sources()
+            for one in services.sources(callers.identify(request).audiences)
         ]
         return {"name": services.name, "suggestions": list(services.suggestions), "sources": rows}
+
+    return routes
+
+
+def _health(services: Services) -> APIRouter:
+    routes = APIRouter(tags=["operation"])
 
     @routes.get("/healthz")
     async def health() -> dict[str, str]:

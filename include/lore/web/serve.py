@@ -13,6 +13,7 @@ from lore.settings import Settings
 from lore.web.access import LOOPBACK_NAMES, allowed_sites, check_address
 from lore.web.app import WebOptions, create_app
 from lore.web.services import open_services
+from lore.wiring.records import is_recording
 from lore.wiring.secrets import secret
 
 __all__ = ["serve"]
@@ -24,19 +25,31 @@ STOP_SECONDS = 20
 
 
 def serve(
-    settings: Settings, *, host: str, port: int, public: bool, on_ready: Callable[[str], None] = lambda _: None
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    public: bool = False,
+    keys: bool = False,
+    on_ready: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT arrives; `on_ready` is called with the address of the page.
 
+    With `keys`, a caller needs one; with `public` too, those without one may read what is public.
+
     Raises ConfigurationError for an address that can't or shouldn't be listened on, and without an index.
     """
-    check_address(host, public=public)
+    check_address(host, public=public, keys=keys)
+    if keys and not is_recording(settings):
+        raise ConfigurationError(
+            "API keys are kept in the records, and LORE_RECORDS_URL is none.", remedy="Unset it, or leave out --keys."
+        )
     web = settings.web
     hosts = tuple(filter(None, map(str.strip, web.hosts.split(","))))
-    token = secret(web.metrics_token) or ("" if public else None)
+    token = secret(web.metrics_token) or ("" if public or keys else None)
     limit = web.user_limit if public else 0
-    options = WebOptions(web.workers, web.queue, limit, hosts, allowed_sites(web.sites), token)
-    if not public:
+    options = WebOptions(web.workers, web.queue, limit, hosts, allowed_sites(web.sites), token, keys and not public)
+    if not public and not keys:  # whoever names this machine otherwise is a page of another site
         options = replace(options, hosts=(*LOOPBACK_NAMES, host, *options.hosts))
     with _listener(host, port) as listener, open_services(settings) as services:
         config = uvicorn.Config(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lore.records.records import Records
     from lore.settings import Settings
 
-__all__ = ["AnsweringPipeline", "ServedSource", "Services", "open_services"]
+__all__ = ["AnsweringPipeline", "ListSources", "ServedSource", "Services", "open_services"]
 
 
 class AnsweringPipeline(Protocol):
@@ -31,9 +31,17 @@ class AnsweringPipeline(Protocol):
         ...
 
 
+class ListSources(Protocol):
+    """Lists sources."""
+
+    def __call__(self, audiences: Collection[str] = (PUBLIC,)) -> Sequence[ServedSource]:
+        """Return the sources that one of the audiences may read, as declared."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ServedSource:
-    """A source that everybody may read, as the page shows it. `state` is that of its last sync, at `synced_at`."""
+    """A source that its reader may read, as the page shows it. `state` is that of its last sync, at `synced_at`."""
 
     id: str
     kind: str
@@ -52,7 +60,7 @@ class Services:
 
     pipeline: AnsweringPipeline
     records: Records | None
-    sources: Callable[[], Sequence[ServedSource]]
+    sources: ListSources
     name: str = "Lore"
     suggestions: tuple[str, ...] = ()
 
@@ -78,19 +86,20 @@ def open_services(settings: Settings) -> Iterator[Services]:
         yield Services(
             pipeline,
             records,
-            partial(_public_sources, settings),
+            partial(_readable_sources, settings),
             name=assistant.name if assistant else "Lore",
             suggestions=assistant.suggested_questions if assistant else (),
         )
 
 
-def _public_sources(settings: Settings) -> list[ServedSource]:
-    """Return the declared sources that everybody may read and that the index holds."""
+def _readable_sources(settings: Settings, audiences: Collection[str] = (PUBLIC,)) -> list[ServedSource]:
+    """Return the declared sources that one of the audiences may read and that the index holds."""
     from lore.declarations import load_declarations
     from lore.wiring.stores import summarize_index
 
     folder = settings.project.sources_dir
-    declared = [one for one in load_declarations(folder).valid if PUBLIC in one.audiences] if folder.is_dir() else []
+    valid = load_declarations(folder).valid if folder.is_dir() else ()
+    declared = [one for one in valid if not set(audiences).isdisjoint(one.audiences)]
     summary = summarize_index(settings, [one.id for one in declared])
     if summary is None:
         return []
