@@ -88,6 +88,23 @@ class TestSupport:
         assert marked is None or text == marked
         assert result.kept_citations
 
+    @pytest.mark.parametrize(
+        ("passage", "said", "opposite"),
+        [
+            ("The new scheduler reduces the load of the database.", "reduces", "increases"),
+            ("The flag enables the cache of the compiled templates.", "enables", "disables"),
+            ("The hook runs before the upload of the finished report.", "before", "after"),
+            ("The password of the proxy is optional in the settings.", "is optional", "is required"),
+            ("The timeout of the broker is the maximum pause of workers.", "maximum", "minimum"),
+            ("The worker restarts the task when the node is gone.", "restarts", "never restarts"),
+            ("The worker restarts the task when the node is gone.", "restarts", "does not restart"),
+        ],
+    )
+    def test_the_opposite_of_the_nearest_sentence_is_marked(self, passage: str, said: str, opposite: str) -> None:
+        text = f"Some other facts about bananas. {passage} Apples are another subject."
+        assert MARK not in check(f"{passage[:-1]} [1].", text)[0]
+        assert MARK in check(f"{passage[:-1].replace(said, opposite)} [1].", text)[0]
+
     def test_a_citation_stays_with_the_sentence_before_it(self) -> None:
         text, result = check("Bananas ripen beside apples. [1] Rotate the API key under Settings [1].")
         assert text == f"Bananas ripen beside apples. [1] {MARK} Rotate the API key under Settings [1]."

@@ -76,6 +76,18 @@ def test_an_answer_is_streamed_at_a_pace(stage: Stage) -> None:
     assert stage.shown["metadata"]["event_payload"] == {"key": stage.lease.question.key, "answer": "a1", "part": "1/1"}
 
 
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_corrected_answer_takes_the_place_of_what_was_shown(stage: Stage, streams: bool) -> None:
+    if not streams:
+        stage.refused.remember("stream", "C1", "unknown_method")
+    stage.grow(WORDS)
+    stage.delivery.correct()
+    verified = [*WORDS[:5], "and no more"]
+    assert stage.delivery.finish(answer_of(verified)) == (stage.shown["ts"],)
+    assert "".join(verified) in text_of(stage.shown)
+    assert "word7" not in text_of(stage.shown)
+
+
 def test_a_stream_begins_for_the_asker_in_the_thread(stage: Stage) -> None:
     stage.grow(WORDS)
     call = next(call for call in stage.slack.calls if call.name == "start_stream")

@@ -11,9 +11,9 @@ cosine of their embeddings. Measured with all-MiniLM-L6-v2 at the threshold of .
     a claim, and the nearest abstract that doesn't support it              31 %
     a sentence or claim, and any other page or abstract                    2 %, 0 %
 
-So an unmarked sentence may still be wrong: a negation changes words and meaning too little, and a page on the same
-subject shares much of both. A sentence with a number that the passage lacks is never supported. Most other embedders
-have higher cosines, so fewer sentences are marked with them.
+So an unmarked sentence may still be wrong: a page on the same subject shares much of its words and meaning. A sentence
+with a number that the passage lacks is never supported, nor one that says the opposite (opposites.py). Most other
+embedders have higher cosines, so fewer sentences are marked with them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from lore.protocols import Embedder
 from lore.query.content_words import content_words
 from lore.query.retrieve.passages import SourcePassage
 from lore.query.verify.injection import contains_injection
+from lore.query.verify.opposites import SourceSentence, is_opposed, source_sentences
 
 if TYPE_CHECKING:
     from lore.types import Vector
@@ -68,6 +69,7 @@ class _PassageFeatures:
     terms: frozenset[str]
     numbers: frozenset[str]
     language: tuple[bool, str]
+    sentences: tuple[SourceSentence, ...]
 
 
 class SupportChecker:
@@ -98,6 +100,8 @@ class SupportChecker:
             return False
         if not any(_same_language(_language(sentence), one.language) for one in read):
             return True
+        if is_opposed(sentence, (each for one in read for each in one.sentences)):
+            return False
         share = WORDS_WEIGHT * len(wanted.intersection(frozenset().union(*(one.terms for one in read)))) / len(wanted)
         if share >= MIN_SUPPORT or share + COSINE_WEIGHT < MIN_SUPPORT:
             return share >= MIN_SUPPORT
@@ -107,7 +111,11 @@ class SupportChecker:
         if number not in self._cache:
             text = self._sources[number - 1].hit.chunk.passage
             found = _PassageFeatures(
-                not contains_injection(text), frozenset(_terms(text)), frozenset(_numbers(text)), _language(text)
+                not contains_injection(text),
+                frozenset(_terms(text)),
+                frozenset(_numbers(text)),
+                _language(text),
+                source_sentences(text),
             )
             self._cache[number] = found
         return self._cache[number]
