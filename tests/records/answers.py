@@ -117,4 +117,5 @@ def _citation(name: str, number: int) -> Citation:
         "Page",
         ("Keys",),
         "Rotate",
+        datetime(2026, 2, 3, tzinfo=UTC),
     )

@@ -301,3 +301,11 @@ def test_an_answer_of_an_older_version_is_read(records: Records) -> None:
             numbered = [{"answer_id": "older", "ordinal": at, **row} for at, row in enumerate(parts[table.name])]
             connection.execute(table.insert(), numbered)
     assert records.get("older").answer == answer
+
+
+def test_citations_from_before_they_had_a_time_are_read(records: Records) -> None:
+    answer = full_answer("older")
+    records.add(answer)
+    with records.engine.begin() as connection:
+        connection.execute(text("""UPDATE lore_citations SET more = '{"headings": ["Keys"]}'"""))
+    assert records.get("older").answer.citations == tuple(replace(one, updated_at=None) for one in answer.citations)

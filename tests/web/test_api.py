@@ -52,6 +52,7 @@ def test_an_answer_has_its_text_its_sources_and_what_it_took(client: TestClient)
     assert answer["found"] and "Rotate the API key under Settings" in answer["text"]
     [citation] = answer["citations"]
     assert (citation["number"], citation["source"]) == (1, "docs")
+    assert citation["updated_at"] == "2026-01-02T12:00:00+00:00"
     assert citation["quote"] in answer["text"].replace("> ", "")
     assert 'class="citation" href="#source-1"' in answer["html"]
     assert answer["seconds"]["total"] >= 0

@@ -78,6 +78,7 @@ def test_ask_look_at_a_source_judge_and_share(reader: Reader, world: World) -> N
     assert "Rotate the API key under Settings" in turn.locator(".answer").inner_text()
     turn.locator(".citation").first.hover()
     assert "Handbook" in page.locator("#popover").inner_text()
+    assert "changed Jan 2, 2026" in turn.locator(".source-place").first.inner_text()
     turn.locator(".citation").first.click()
     assert turn.locator(".source.lit").count() == 1
     turn.get_by_role("button", name="Not helpful").click()

@@ -17,7 +17,7 @@ from tests.web.world import SUGGESTION, World
 SITE = "https://www.example.com"
 OTHERS = ("https://evil.example", "null", "https://www.example.com.evil.example", "http://www.example.com", "https://x")
 ALLOWED = "access-control-allow-origin"
-WIDGET = ("widget.js", "widget_panel.js", "widget_style.js", "safe_html.js", "api.js")
+WIDGET = ("widget.js", "widget_panel.js", "widget_style.js", "safe_html.js", "api.js", "ago.js")
 MOST_BYTES = 30_000
 
 

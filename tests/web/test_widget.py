@@ -154,6 +154,7 @@ def test_ask_cite_follow_up_and_judge(visitor: Visitor, world: World) -> None:
     visitor.dialog.get_by_role("button", name=SUGGESTION).click()
     turn = visitor.answered()
     assert "Rotate the API key under Settings" in turn.locator(".answer").inner_text()
+    assert "changed Jan 2, 2026" in turn.locator(".place").first.inner_text()
     turn.locator(".citation").first.click()
     assert turn.locator(".source.lit").count() == 1
     turn.get_by_role("button", name="Not helpful").click()

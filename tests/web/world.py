@@ -25,6 +25,7 @@ SOURCES = [
     ServedSource("docs", "files", "Handbook", 3, "ok", datetime(2026, 11, 30, tzinfo=UTC)),
     ServedSource("wiki", "files", "Wiki", 1, "ok", None),
 ]
+CHANGED = datetime(2026, 1, 2, 12, tzinfo=UTC)
 SUGGESTION = "How do I rotate the API key?"
 
 
@@ -75,7 +76,8 @@ class World:
         url = f"sqlite:///{folder}/records.db"
         self.records = Records.open(url, str) if recorded else None
         self.recorder = QueuedRecorder(lambda: Records.open(url, str), "the records", wait=5.0) if recorded else None
-        chunks = [replace(CHUNKS[0], text=text, end=len(text))] if text else CHUNKS
+        first = replace(CHUNKS[0], updated_at=CHANGED)
+        chunks = [replace(first, text=text, end=len(text))] if text else [first, *CHUNKS[1:]]
         self.pipeline = HeldPipeline(Setup(chunks=chunks, recorder=self.recorder))
         services = Services(self.pipeline, self.records, readable, "Handbook assistant", (SUGGESTION,))
         self.app = create_app(services, options)

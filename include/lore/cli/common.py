@@ -109,4 +109,5 @@ def _filters_json(filters: Filters) -> dict[str, Any]:
 
 
 def _citation_json(citation: Citation) -> dict[str, Any]:
-    return asdict(citation)
+    updated_at = citation.updated_at.isoformat() if citation.updated_at else None
+    return asdict(citation) | {"updated_at": updated_at}

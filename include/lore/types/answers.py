@@ -100,7 +100,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A source that the answer cites as `[number]`; `quote` is a verbatim piece of the passage."""
+    """A source that the answer cites as `[number]`; `quote` is a verbatim piece of the passage.
+
+    `updated_at` is when the cited document changed last; None if its source doesn't say.
+    """
 
     number: int
     document_id: str
@@ -110,6 +113,7 @@ class Citation:
     title: str
     headings: tuple[str, ...]
     quote: str
+    updated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ def citation_form(citation: Citation) -> dict[str, Any]:
         "source": citation.source_id,
         "quote": citation.quote,
         "quote_html": render_markdown(citation.quote),
+        "updated_at": citation.updated_at.isoformat() if citation.updated_at else None,
     }
 
 

@@ -55,6 +55,7 @@ def cite(number: int, hit: Hit, claim: str) -> Citation:
         title=visible(chunk.title),
         headings=tuple(map(visible, chunk.headings)),
         quote=_best_unit(chunk.text, claim),
+        updated_at=chunk.updated_at,
     )
 
 

@@ -1,6 +1,7 @@
 // The page: one conversation, asked over /api/ask and shown as it comes. HTML comes from the server, which has made it safe;
 // everything else is set as text.
 import { stream, json, HttpError } from "./api.js";
+import { ago, changed } from "./ago.js";
 import { load, save, clear, remember } from "./device.js";
 
 const root = document.body.dataset.root;
@@ -16,12 +17,6 @@ const button = (text, act, className = "") => {
   made.type = "button";
   made.addEventListener("click", () => act(made));
   return made;
-};
-const day = 86_400_000;
-const ago = (iso) => {
-  if (!iso) return "";
-  const days = Math.floor((Date.now() - Date.parse(iso)) / day);
-  return days < 1 ? "today" : days === 1 ? "yesterday" : days < 60 ? `${days} days ago` : new Date(iso).toLocaleDateString();
 };
 const webAddress = (url) => (/^https?:\/\//i.test(url || "") ? url : "");
 
@@ -210,7 +205,7 @@ function sourceHead(citation, numbered) {
 }
 
 function sourcePlace(citation) {
-  return make("p", [citation.headings.join(" › "), sourceLabel(citation.source)].filter(Boolean).join(" · "), "source-place");
+  return make("p", [citation.headings.join(" › "), sourceLabel(citation.source), changed(citation.updated_at)].filter(Boolean).join(" · "), "source-place");
 }
 
 function sourceList(title, citations, prefix, nearest = false) {

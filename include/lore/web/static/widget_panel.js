@@ -1,4 +1,5 @@
 // The widget's panel: one conversation in a modal dialog. The browser keeps the focus inside and closes it with Esc.
+import { changed } from "./ago.js";
 import { HttpError, json, stream } from "./api.js";
 import { safeNodes } from "./safe_html.js";
 import { STYLE } from "./widget_style.js";
@@ -201,7 +202,7 @@ export function makePanel(shadow, { server, title, placeholder, sources }) {
       Object.assign(link, { href: address, rel: "noopener noreferrer" });
       if (new URL(address).origin !== location.origin) link.target = "_blank"; // on this site the conversation stays open
     }
-    const place = [citation.headings.join(" › "), labels.get(citation.source)].filter(Boolean).join(" · ");
+    const place = [citation.headings.join(" › "), labels.get(citation.source), changed(citation.updated_at)].filter(Boolean).join(" · ");
     const item = make("li", { className: "source" }, cited && make("b", { textContent: citation.number }), link, place && make("p", { className: "place", textContent: place }));
     item.dataset.number = citation.number;
     if (cited) addQuote(item, citation.quote_html);
