@@ -119,6 +119,7 @@ TOKENS: dict[str, Callable[[Maker], str]] = {
     "OpenSSH private key": lambda m: m.pem("OPENSSH PRIVATE" + " KEY"),
     "EC private key in JSON": lambda m: m.pem("EC PRIVATE" + " KEY", "\\n"),
     "PGP private key": lambda m: m.pem("PGP PRIVATE" + " KEY BLOCK"),
+    "Lore": lambda m: "lo" + "re_" + m.of(HEX, 8) + "_" + m.of(URLSAFE, 43),
 }
 """Secrets that need no name."""
 

@@ -56,6 +56,7 @@ TOKEN_FORMATS: tuple[tuple[str, str, str], ...] = (
     ("SendGrid key", "SG.", r"[\w-]{16,32}\.[\w-]{30,64}"),
     ("Mailgun key", "key-", r"[0-9a-f]{32}"),
     ("Brevo key", "xkeysib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    ("Lore key", "lore_", r"[0-9a-f]{8}_[\w-]{43}"),
     ("npm token", "npm_", r"[A-Za-z0-9]{36}"),
     ("PyPI token", "pypi-AgE", r"[\w-]{50,500}"),
     ("RubyGems key", "rubygems_", r"[0-9a-f]{48}"),
