@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from lore.errors import ModelError
 from lore.query.answer.compose import NOTHING_FOUND
+from lore.query.budget import Budget
 from lore.query.events import Answered, Delta, Verified
 from lore.query.pipeline import Pipeline, PipelineModels, PipelineSettings
 from lore.query.verify.statements import filler_citations, has_substance, statements
@@ -30,13 +31,18 @@ def verdicts(*words: str) -> dict[str, Any]:
 
 
 def ask(
-    written: str, *replies: object, question: str = QUESTION.text, verifier: bool = True
+    written: str,
+    *replies: object,
+    question: str = QUESTION.text,
+    verifier: bool = True,
+    budget: Budget | None = None,
 ) -> tuple[Answer, list[Verified], FakeChatModel]:
     """Return the answer, the events Verified, and the model that verified."""
     embedder = FakeEmbedder(dimensions=512)
     chat, judge = FakeChatModel([], [written]), FakeChatModel(list(replies))
+    judge.name = "fake:judge"
     models = PipelineModels(embedder, None, chat, verifier=judge if verifier else None)
-    pipeline = Pipeline(MemoryIndex(CHUNKS, embedder), models, PipelineSettings(0.5, 10, 2))
+    pipeline = Pipeline(MemoryIndex(CHUNKS, embedder), models, PipelineSettings(0.5, 10, 2), budget=budget)
     events = list(pipeline.stream(question, plan=Plan(question, (question,))))
     shown = "".join(event.text for event in events if isinstance(event, Delta))
     last, verified = events[-1], [event for event in events if isinstance(event, Verified)]
@@ -118,6 +124,24 @@ def test_without_verdicts_the_check_by_words_stays_and_a_note_says_so(reply: obj
     answer, (event,), _ = ask(f"{ROTATE} {FOREVER}", reply)
     assert not event.corrected
     assert any("words and meaning alone" in note for note in answer.trace.notes)
+
+
+class JudgePrices:
+    """Only the model that verifies costs anything: a dollar a call."""
+
+    def cost(self, model: str, *_: object, **__: object) -> float:
+        return 1.0 if model == "fake:judge" else 0.0
+
+    def search_cost(self, *_: object) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize(("dollars", "calls"), [(0.5, 0), (1.5, 1)])
+def test_the_call_is_in_the_budget(dollars: float, calls: int) -> None:
+    budget = Budget(JudgePrices(), per_question=dollars)
+    answer, _, judge = ask(ROTATE, verdicts("supported"), budget=budget)
+    assert len(judge.calls) == calls
+    assert ("words and meaning alone" in " ".join(answer.trace.notes)) == (calls == 0)
 
 
 def test_what_the_check_has_marked_is_not_asked_for_again() -> None:
