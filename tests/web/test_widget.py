@@ -67,7 +67,7 @@ class Site:
     """A site of somebody else, whose pages have the widget's tag and a policy without exceptions."""
 
     def __init__(self) -> None:
-        self.lore, self.data = "", ""
+        self.lore, self.data, self.policy = "", "", POLICY
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -75,7 +75,7 @@ class Site:
                 body = PAGE.format(lore=site.lore, data=site.data, question=SUGGESTION).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
-                self.send_header("Content-Security-Policy", POLICY.format(lore=site.lore))
+                self.send_header("Content-Security-Policy", site.policy.format(lore=site.lore))
                 self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
                 self.end_headers()
                 self.wfile.write(body)
@@ -291,6 +291,16 @@ def test_it_is_accessible_and_fits(chromium: Any, server: Server, site: Site, wi
     visitor.ask()
     visitor.answered()
     check("answer")
+    assert visitor.errors == []
+    visitor.context.close()
+
+
+def test_a_policy_with_a_nonce_needs_nothing_else_for_scripts(chromium: Any, server: Server, site: Site) -> None:
+    site.policy, site.data = "default-src 'none'; script-src 'nonce-r4nd0m'; connect-src {lore}", 'nonce="r4nd0m"'
+    visitor = Visitor(chromium, site.url)
+    visitor.open.click()
+    visitor.ask()
+    visitor.answered()
     assert visitor.errors == []
     visitor.context.close()
 
