@@ -166,3 +166,16 @@ def test_a_plan_is_read_without_what_is_around_it(plan: str) -> None:
 def test_a_plan_that_is_reasoning_alone_is_the_question() -> None:
     answer = ask(SAID, "whole", '<think>SECRETS {"question": "SECRETS"}')
     assert answer.trace.plan.wordings == (QUESTION.text,)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_model_whose_plan_has_a_closing_tag_alone_is_not_streamed(cut: str) -> None:
+    plan = f"Something about SECRETS.\n</think>\n{json.dumps(PLAN)}"
+    answer = ask(f"Something about SECRETS that opens like an answer.\n</think>\n\n{SAID}", cut, plan)
+    assert answer.text.strip() == SAID
+
+
+def test_reasoning_that_is_noticed_late_ends_the_answer() -> None:
+    answer = ask(f"Something that opens like an answer.\n</think>\n\n{SAID}", "by characters")
+    assert "The language model failed here" in answer.text
+    assert any("reasoning into the answer" in note for note in answer.trace.notes)

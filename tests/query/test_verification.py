@@ -138,7 +138,7 @@ class JudgePrices:
 
 @pytest.mark.parametrize(("dollars", "calls"), [(0.5, 0), (1.5, 1)])
 def test_the_call_is_in_the_budget(dollars: float, calls: int) -> None:
-    budget = Budget(JudgePrices(), per_question=dollars)
+    budget = Budget(JudgePrices(), per_question=dollars, answer_model="fake:judge")
     answer, _, judge = ask(ROTATE, verdicts("supported"), budget=budget)
     assert len(judge.calls) == calls
     assert ("words and meaning alone" in " ".join(answer.trace.notes)) == (calls == 0)

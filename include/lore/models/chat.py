@@ -15,7 +15,7 @@ from lore.models.calls import ModelCalls
 from lore.models.failures import model_error, refuses_options
 from lore.models.limiter import Limiter
 from lore.models.output.loops import is_looping
-from lore.models.output.reader import OutputReader, without_reasoning
+from lore.models.output.reader import OutputReader, untagged_reasoning, without_reasoning
 from lore.models.providers import ModelAccess, provider_of
 from lore.models.schemas import first_object, strict_schema, validated
 from lore.models.usage import UsageCollector
@@ -103,6 +103,7 @@ class LangChainChatModel:
         self._check_finish(_finish(raw))
         # LangChain's parser completes JSON that was cut off, so use its result only without a text.
         text = str(raw.text)
+        self._thinks_untagged = self._thinks_untagged or untagged_reasoning(text) > 0
         if text and not (reply := without_reasoning(text)).strip():
             raise ModelError(NO_ANSWER.format(self.name), retryable=True)
         return validated(first_object(reply) if text else parsed, schema, self.name)

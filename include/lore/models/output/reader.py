@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lore.models.output.opening import Opening
 from lore.types import Message
 
-__all__ = ["OutputReader", "without_reasoning"]
+__all__ = ["OutputReader", "untagged_reasoning", "without_reasoning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +179,17 @@ class _CodeTracker:
         return fence, last
 
 
+def untagged_reasoning(text: str) -> int:
+    """Return the length of reasoning at the start of a whole reply that has a closing tag alone, 0 without it."""
+    last = next(reversed(list(_ORPHAN.finditer(text))), None)
+    if last is None or any(hidden.start.search(text, 0, last.start()) for hidden in _HIDDEN):
+        return 0
+    return last.end()
+
+
 def without_reasoning(text: str) -> str:
     """Return a whole reply without reasoning and chat tokens; JSON stays as it is."""
-    kept = ""
-    if orphan := list(_ORPHAN.finditer(text)):
-        last = orphan[-1]
-        opened = any(hidden.start.search(text, 0, last.start()) for hidden in _HIDDEN)
-        text = text if opened else text[last.end() :]
+    kept, text = "", text[untagged_reasoning(text) :]
     while text:
         found = [
             (match.start(), place, match)
