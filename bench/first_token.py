@@ -34,7 +34,7 @@ from lore.wiring.query import make_pipeline_settings
 from lore.wiring.stores import open_store
 
 from bench.corpus import load_corpus, wordings
-from bench.scale import Prepared
+from bench.scale import PreparedDocument
 from bench.scale_corpus import bench_settings
 from bench.scale_stores import STORES
 
@@ -104,7 +104,7 @@ def _ask(pipeline: Pipeline, text: str) -> Mapping[str, float]:
 class Renamed:
     """The embedder of the settings under the name that the index of `bench.scale` was made with."""
 
-    name = Prepared.name
+    name = PreparedDocument.name
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder

@@ -119,3 +119,12 @@ def test_a_token_decides_who_reads(tmp_path: Path, token: str | None, sent: str,
     assert response.status_code == status
     assert ("lore_questions_waiting" in response.text) == (status == 200)
     world.close()
+
+
+def test_no_page_reads_them_not_even_of_a_site_with_the_widget(tmp_path: Path) -> None:
+    site = "https://www.example.com"
+    world = World(tmp_path, options=WebOptions(sites=(site,)))
+    with TestClient(world.app) as client:
+        response = client.get("/metrics", headers={"Origin": site})
+        assert response.status_code == 403 and "lore_questions" not in response.text
+    world.close()

@@ -117,6 +117,8 @@ def make_metrics_route(metrics: Metrics, token: str | None) -> APIRouter:
     @routes.get("/metrics", response_class=Response)
     def read(request: Request) -> Response:
         """Return the metrics of this process in Prometheus's text format."""
+        if "origin" in request.headers:  # a page, also of a site that shows the widget
+            return refusal(403, "The metrics are for no page.", "Read them with Prometheus.")
         sent = request.headers.get("authorization", "").encode()
         if token == "":
             return refusal(
