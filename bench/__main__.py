@@ -1,7 +1,7 @@
 """Run the benches one after the other, each in a process of its own, and print one JSON object.
 
-The others are run by themselves: `abstention`, `baseline`, `first_token`, `followups`, `memory` and `scale` make
-large indexes, `records` and `slack` take minutes, and `answers` needs a language model.
+The others are run by themselves: `abstention`, `baseline`, `followups`, `memory`, `scale` and `scale.first_token` make
+large indexes, `records`, `slack` and `web` take minutes, and `answers` and `verification` want a language model.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from lore.settings import load_settings
 from lore.wiring.stores import open_store
 
 from bench.memory import FreeEmbedder, Pages
-from bench.scale_meter import peak_megabytes
-from bench.scale_stores import STORES
+from bench.scale.meter import peak_megabytes
+from bench.scale.stores import STORES
 
 CHARACTERS = 20_000
 STEPS = ("fill", "export", "import")

@@ -20,7 +20,7 @@ from pathlib import Path
 from lore.convert import convert
 from lore.types import Document
 
-from bench.scale_meter import MEGABYTE, Meter, peak_megabytes
+from bench.scale.meter import MEGABYTE, Meter, peak_megabytes
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data"
 

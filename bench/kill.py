@@ -28,7 +28,7 @@ from lore.settings import load_settings
 from lore.wiring.stores import open_versions
 
 from bench.corpus import load_corpus
-from bench.scale_stores import STORES
+from bench.scale.stores import STORES
 
 DOCUMENTS = 60
 SMALLER = "600"

@@ -30,8 +30,8 @@ from lore.types import Batch, Cursor, Document
 from lore.wiring.models import make_embedder
 from lore.wiring.stores import open_store
 
-from bench.scale_meter import peak_megabytes
-from bench.scale_stores import STORES
+from bench.scale.meter import peak_megabytes
+from bench.scale.stores import STORES
 
 DIMENSIONS = 384
 DOCUMENTS_OF_A_BATCH = 50

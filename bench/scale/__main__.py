@@ -5,8 +5,8 @@
 
 `--keep` keeps the real vectors and the indexes in a folder and takes up those that are there: an index that is whole is
 searched and synced again and not built again. Without it all is made in a temporary folder; the local model then embeds
-the real pages for some minutes first. For the corpus see `scale_corpus`. With `--store weaviate` a server is started,
-from the program on PATH.
+the real pages for some minutes first. `corpus` describes the pages. With `--store weaviate` a server is started, from the
+program on PATH.
 
 Each phase is a process of its own, so that its peak memory can be told. `cpu` is the processor time of that process,
 and `server_cpu` that of the server: other work on the machine disturbs them less than it does `wall`.
@@ -29,7 +29,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -44,15 +44,16 @@ from lore.protocols import Store
 from lore.query.deadlines import TimeLimit
 from lore.query.retrieve.dedup import dedup
 from lore.query.retrieve.search import retrieve
-from lore.types import PUBLIC, Batch, Chunk, Cursor, Document, EmbeddedDocument, Question
+from lore.types import PUBLIC, Batch, Cursor, Document, Question
 from lore.wiring.stores import open_store
 
-from bench.scale_corpus import SOURCE_ID, Asked, ScaleCorpus, bench_settings
-from bench.scale_meter import Meter, Metered, fixed_work, folder_megabytes, peak_megabytes, reset_peak
-from bench.scale_stores import STORES
+from bench.scale.corpus import SOURCE_ID, Asked, ScaleCorpus, bench_settings
+from bench.scale.meter import Meter, Metered, fixed_work, folder_megabytes, peak_megabytes, reset_peak
+from bench.scale.prepared import PreparedDocument
+from bench.scale.stores import STORES
 
 if TYPE_CHECKING:
-    from lore.types import Matrix, Vector
+    from lore.types import Matrix
 
 LIMIT = 100
 ALPHA = 0.5
@@ -135,33 +136,6 @@ def _phase(arguments: argparse.Namespace) -> dict[str, Any]:
     else:
         report = bench.sync(arguments.syncs, arguments.changed)
     return {"peak_mb": peak_megabytes("self"), "peak_mb_before": before} | report
-
-
-class PreparedDocument:
-    """A splitter and an embedder that give what the corpus has ready: the bench leaves embedding apart."""
-
-    name = "bench:scale"
-    max_tokens = 256
-
-    def __init__(self, corpus: ScaleCorpus) -> None:
-        self.dimensions = corpus.dimensions
-        self.entries: dict[str, EmbeddedDocument] = {}
-        self.queries: dict[str, Vector] = {}
-        self._vectors: dict[str, Vector] = {}
-
-    def split(self, document: Document) -> list[Chunk]:
-        """The chunks of a document that is in `entries`."""
-        entry = self.entries[document.id]
-        self._vectors.update(zip((chunk.embedded_text for chunk in entry.chunks), entry.vectors, strict=True))
-        return list(entry.chunks)
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """The vectors of passages that were split before."""
-        return np.stack([self._vectors[text] for text in texts])
-
-    def embed_query(self, text: str) -> Vector:
-        """The vector of a wording that is in `queries`."""
-        return self.queries[text]
 
 
 @dataclass(frozen=True)

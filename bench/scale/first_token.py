@@ -1,7 +1,7 @@
 """From a question to the first words of its answer, without the language model's own time. Prints JSON.
 
     python -m bench.scale --keep FOLDER --sizes 100000 --phases build
-    python -m bench.first_token --keep FOLDER [--store lancedb|weaviate] [--size 100000] [--rounds 100]
+    python -m bench.scale.first_token --keep FOLDER [--store lancedb|weaviate] [--size 100000] [--rounds 100]
 
 The index is the one that `bench.scale` builds and keeps in the folder. The language model is one that answers at once:
 its plan has three wordings, and its answer is the first sentence of the first source, cited. All else is real: the
@@ -34,9 +34,9 @@ from lore.wiring.query import make_pipeline_settings
 from lore.wiring.stores import open_store
 
 from bench.corpus import load_corpus, wordings
-from bench.scale import PreparedDocument
-from bench.scale_corpus import bench_settings
-from bench.scale_stores import STORES
+from bench.scale.corpus import bench_settings
+from bench.scale.prepared import PreparedDocument
+from bench.scale.stores import STORES
 
 WARMING = 5
 MESSAGE = re.compile(r"<message>(.*?)</message>", re.DOTALL)
