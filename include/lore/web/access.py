@@ -1,4 +1,4 @@
-"""Who may call: hosts, origins, sizes, rates, and the headers of every response."""
+"""Guards of the application: hosts, origins, sizes, rates, and the headers of every response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who calls: the holder of a key of the API, or somebody unknown; what they may read, and how often they may ask."""
+"""Callers: holders of a key of the API, or people unknown, with what they may read and how often they may ask."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnknownCallerError(LoreError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls. `rate` is how many questions `sender` may ask in ten minutes; 0 is no limit."""
+    """A caller. `rate` is the number of questions that `sender` may ask in ten minutes; 0 is no limit."""
 
     audiences: tuple[str, ...]
     sender: str
