@@ -5,7 +5,7 @@
 
 `--keep` keeps the real vectors and the indexes in a folder and takes up those that are there: an index that is whole is
 searched and synced again and not built again. Without it all is made in a temporary folder; the local model then embeds
-the real pages for some minutes first. `corpus` describes the pages. `--store weaviate` starts the server that is on PATH.
+the real pages for some minutes first. `corpus` describes the pages. `--store weaviate` starts the server on PATH.
 
 Each phase is a process of its own, so that its peak memory can be told. `cpu` is the processor time of that process,
 and `server_cpu` that of the server: other work on the machine disturbs them less than it does `wall`.
