@@ -35,6 +35,11 @@ from tests.servers.model_apis import openai
 from tests.servers.model_apis.models import Fault
 
 
+def good(body: dict[str, Any]) -> str:
+    """A streamed answer is words: data would be no answer."""
+    return "An answer in words." if body.get("stream") else GOOD
+
+
 def waits(vendor: Vendor, value: str) -> Fault:
     fault = vendor.error(429, "rate_limit_error", "Slow down.")
     return Fault(fault.status, fault.body, {"Retry-After": value})
@@ -44,7 +49,7 @@ def waits(vendor: Vendor, value: str) -> Fault:
 @each(OPENAI, AZURE, ANTHROPIC)
 def test_what_passes_is_tried_again_as_the_server_says(vendor: Vendor, how: str) -> None:
     past = format_datetime(datetime.now(UTC) - timedelta(minutes=1), usegmt=True)
-    with vendor.server(lambda _: GOOD) as server:
+    with vendor.server(good) as server:
         server.faults.extend([waits(vendor, "0"), waits(vendor, past), vendor.error(529, "overloaded_error", "Busy")])
         server.faults[2] = Fault(529, server.faults[2].body, {"Retry-After": "0"})
         assert call(vendor.make(server, max_retries=3), how)
@@ -97,7 +102,7 @@ def test_nobody_there(vendor: Vendor, how: str) -> None:
 
 def test_no_place_is_waited_for_longer_than_the_deadline() -> None:
     limiter = Limiter(1)
-    with OPENAI.server(lambda _: GOOD) as server:
+    with OPENAI.server(good) as server:
         under_way = OPENAI.make(server, limiter=limiter).stream(MESSAGES)
         next(under_way)
         with pytest.raises(ModelError, match="LORE_MAX_CONCURRENCY") as raised:

@@ -133,7 +133,7 @@ def test_many_threads_may_keep_the_same_place(records: Records, places: PostedAn
 
 def test_records_from_before_there_were_places_keep_what_they_have(records: Records) -> None:
     with records.engine.begin() as connection:
-        for later in ("lore_places", "lore_opinions"):
+        for later in ("lore_places", "lore_opinions", "lore_keys"):
             connection.execute(text(f"DROP TABLE {later}"))
         connection.execute(text("ALTER TABLE lore_answers DROP COLUMN packed"))
         connection.execute(text("UPDATE lore_schema SET version_num = '0001'"))

@@ -20,7 +20,7 @@ SAMPLE_ROWS = 50
 
 def convert_csv(text: str) -> Converted:
     """Return the rows as a Markdown table under the first. Raises ConversionError for too many cells."""
-    csv.field_size_limit(len(text) + 1)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))  # of the process, so it only grows
     rows: list[list[str]] = []
     cells = 0
     for row in csv.reader(io.StringIO(text), delimiter=_delimiter(text), skipinitialspace=True):
