@@ -62,6 +62,7 @@ def test_a_sync_loads_nothing_of_the_question_journey(knowledge: Path, cache: Pa
     assert not modules & {"lore.query", "lore.records", "lore.evaluation", "sqlalchemy"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["pandas", "lance_namespace_urllib3_client", "overrides"])
 def test_a_program_that_imports_lore_keeps_the_packages_that_the_command_skips(package: str) -> None:
     code = f"import lore, lancedb, importlib.util, sys; print(importlib.util.find_spec({package!r}) is not None)"

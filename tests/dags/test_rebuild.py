@@ -182,6 +182,7 @@ def test_a_person_reads_the_report_and_approves(lore: Lore) -> None:
     assert run.value("approve")["responded_by_user"]["name"] == "Ada"
 
 
+@pytest.mark.slow
 def test_a_person_rejects_and_nothing_changes(lore: Lore) -> None:
     with a_person_who("Reject"):
         run = lore.run("rebuild", chunk_characters=300, ask_a_person=True, force=True)
@@ -191,6 +192,7 @@ def test_a_person_rejects_and_nothing_changes(lore: Lore) -> None:
     assert lore.roles == {1: "live", 2: "candidate"}
 
 
+@pytest.mark.slow
 def test_a_judgement_against_a_version_that_is_live_no_more_is_worth_nothing(lore: Lore) -> None:
     lore.build(300)
     lore.build(400)

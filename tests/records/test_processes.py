@@ -64,6 +64,7 @@ def stop(process: subprocess.Popen[str]) -> None:
     assert process.wait(SECONDS) == 0
 
 
+@pytest.mark.slow
 def test_what_is_answered_while_others_list_is_recorded_and_not_answered_again(house: House) -> None:
     bot = house.start_bot()
     threads = house.ask(*(f"Question {number}?" for number in range(3)))

@@ -128,6 +128,7 @@ def test_fifty_askers_at_once(url: str) -> None:
         assert len(records.latest(1000, asker="U7")) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[], ["fail"]])
 def test_what_a_process_recorded_last_is_kept(url: str, arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", RECORD_AND_END, url, *arguments], cwd=ROOT, timeout=60)

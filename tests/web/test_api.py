@@ -223,6 +223,7 @@ def test_a_question_ends_when_its_reader_is_gone(tmp_path: Path) -> None:
     world.close()
 
 
+@pytest.mark.slow
 def test_a_question_ends_when_nobody_waits_for_the_whole_answer(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.pipeline.gate.clear()
@@ -235,6 +236,7 @@ def test_a_question_ends_when_nobody_waits_for_the_whole_answer(tmp_path: Path) 
     world.close()
 
 
+@pytest.mark.slow
 def test_a_body_that_drips_is_given_up(tmp_path: Path) -> None:
     world = World(tmp_path)
 

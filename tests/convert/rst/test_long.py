@@ -135,6 +135,7 @@ def test_a_very_long_text_is_read_whole() -> None:
     assert ":ref:" not in converted.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["`" * 500_000, "*" * 500_000, "- " * 250_000, ("  " * 90 + "- x\n") * 2_300, "=\n" * 250_000, ".. " * 170_000,

@@ -86,6 +86,7 @@ def plans(*names: str) -> list[IndexPlan]:
     return [IndexPlan.parse(name) for name in names]
 
 
+@pytest.mark.slow
 def test_every_strategy_is_searched_in_every_way_without_a_language_model(run: Compare, tmp_path: Path) -> None:
     comparison = run()
     assert (comparison.corpus, comparison.documents, comparison.questions, comparison.left_out) == ("handbook", 3, 2, 1)

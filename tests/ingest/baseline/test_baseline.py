@@ -415,6 +415,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_file_that_is_not_what_was_exported_is_refused_before_anything_is_written(
     new: House, file: Path, damage: Callable[[Path], None]

@@ -223,6 +223,7 @@ def with_a_shard_of_something_else(house: House, source: Cursored) -> None:
     house.sync(source).run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "go_on",
     [

@@ -134,6 +134,7 @@ def test_a_server_that_accepts_and_never_answers() -> None:
     assert "LORE_TIMEOUT_SECONDS" in caught.value.remedy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b"[]", b'"text"', b'{"version": 1}', b'{"version": "x"}'])
 def test_something_else_than_weaviate_answers(body: bytes, grpc_port: int) -> None:
     with answering(body) as url, pytest.raises(StoreError) as caught:
