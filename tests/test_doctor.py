@@ -208,3 +208,9 @@ def test_records_on_a_network_file_system(tmp_path: Path) -> None:
     mounts.write_text(f"server:/x / nfs rw 0 0\n/dev/vda {tmp_path.resolve()}/share ext4 rw 0 0\n")
     assert doctor.check_records(settings, mounts).status == "ok"
     assert doctor.check_records(settings, tmp_path / "no mounts").status == "ok"
+
+
+def test_each_mistake_of_a_declaration_has_a_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("kind: files\npth: x\nschedule: never\n", encoding="utf-8")
+    lines = doctor.check_declarations(tmp_path).detail.splitlines()
+    assert [line.partition(": ")[0].rpartition("line ")[2] for line in lines] == ["3", "1", "2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -55,6 +56,11 @@ def check_airflow() -> Finding:
     return Finding("airflow", "ok", found)
 
 
+def _by_line(message: str) -> str:
+    """Return a declaration's mistakes, which are joined by semicolons, each on a line of its own."""
+    return re.sub(r"; (?=line \d+: )", "\n  ", message)
+
+
 def check_declarations(folder: Path) -> Finding:
     """Check that every declaration is valid."""
     declarations = load_declarations(folder)
@@ -64,7 +70,8 @@ def check_declarations(folder: Path) -> Finding:
             "declarations",
             "problem",
             "\n".join(
-                f"{error.message} {error.remedy}".rstrip() if many else error.message for error in declarations.broken
+                f"{_by_line(error.message)} {error.remedy}".rstrip() if many else _by_line(error.message)
+                for error in declarations.broken
             ),
             "" if many else declarations.broken[0].remedy,
         )
