@@ -7,8 +7,7 @@ else, and only where such a piece can be: its words may also be a list item, a f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lore.convert.html.anchors import HEADINGS, has_anchor
 
@@ -90,35 +89,30 @@ EDGE_LINE = re.compile(
 """Lines about the page at its start or end: its date, its tools."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Measure:
+class _Counts(NamedTuple):
     """Counts up to a point of the text: elements, characters, characters of local links, links and local links.
 
     A local link leads to a heading of the same page.
     """
 
-    elements: int = 0
-    characters: int = 0
-    local_characters: int = 0
-    links: int = 0
-    local_links: int = 0
-
-    def since(self, start: _Measure) -> _Measure:
-        """Return the counts of what lies between two points."""
-        return _Measure(
-            self.elements - start.elements,
-            self.characters - start.characters,
-            self.local_characters - start.local_characters,
-            self.links - start.links,
-            self.local_links - start.local_links,
-        )
+    elements: int
+    characters: int
+    local_characters: int
+    links: int
+    local_links: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """An element's counts, and the characters of the page before and after it."""
+class _Place(NamedTuple):
+    """The counts at an element's start and end."""
 
-    measure: _Measure
+    start: _Counts
+    end: _Counts
+
+
+class _Measure(NamedTuple):
+    """An element's own counts, and the characters of the page before and after it."""
+
+    own: _Counts
     before: int
     after: int
 
@@ -126,16 +120,20 @@ class _Place:
 def drop_boilerplate_text(main: HtmlElement, omissions: Omissions) -> None:
     """Remove the pieces from a page's main content, in place, and count their text."""
     places = _places(main)
+    total = places[main].end.characters
     waiting = list(reversed(main))  # in document order
     while waiting:
         element = waiting.pop()
         if not isinstance(element.tag, str) or element.tag in VERBATIM:
             continue
-        place = places[element]
-        if element.tag in BLOCKS and (_is_boilerplate(element, place) or _is_page_contents(element, place.measure)):
-            omissions.drop(element, "boilerplate")
-        else:
-            waiting.extend(reversed(element))
+        if element.tag in BLOCKS:
+            start, end = places[element]
+            own = _Counts(*(after - before for before, after in zip(start, end, strict=True)))
+            measure = _Measure(own, start.characters, total - end.characters)
+            if _is_boilerplate(element, measure) or _is_page_contents(element, own):
+                omissions.drop(element, "boilerplate")
+                continue
+        waiting.extend(reversed(element))
 
 
 def _places(main: HtmlElement) -> dict[HtmlElement, _Place]:
@@ -143,13 +141,14 @@ def _places(main: HtmlElement) -> dict[HtmlElement, _Place]:
     from lxml import etree
 
     elements = characters = local_characters = links = local_links = 0
-    starts: dict[HtmlElement, _Measure] = {}
-    spans: dict[HtmlElement, tuple[_Measure, _Measure]] = {}
+    starts: dict[HtmlElement, _Counts] = {}
+    places: dict[HtmlElement, _Place] = {}
     for event, element in etree.iterwalk(main, events=("start", "end")):
         if event == "start":
-            starts[element] = _Measure(elements, characters, local_characters, links, local_links)
+            starts[element] = _Counts(elements, characters, local_characters, links, local_links)
             elements += 1
-            characters += _count_characters(element.text)
+            if element.text:
+                characters += _count_characters(element.text)
             continue
         start = starts[element]
         if element.tag == "a":
@@ -157,22 +156,19 @@ def _places(main: HtmlElement) -> dict[HtmlElement, _Place]:
             if (element.get("href") or "").startswith("#"):
                 local_links += 1
                 local_characters += characters - start.characters
-        spans[element] = start, _Measure(elements, characters, local_characters, links, local_links)
-        if element is not main:
+        places[element] = _Place(start, _Counts(elements, characters, local_characters, links, local_links))
+        if element.tail and element is not main:
             characters += _count_characters(element.tail)
-    return {
-        element: _Place(end.since(start), start.characters, characters - end.characters)
-        for element, (start, end) in spans.items()
-    }
+    return places
 
 
-def _count_characters(text: str | None) -> int:
-    return len("".join(text.split())) if text else 0
+def _count_characters(text: str) -> int:
+    return len("".join(text.split()))
 
 
-def _is_boilerplate(element: HtmlElement, place: _Place) -> bool:
-    measure = place.measure
-    if not 0 < measure.characters <= MAX_CHARACTERS or measure.elements > MAX_ELEMENTS:
+def _is_boilerplate(element: HtmlElement, measure: _Measure) -> bool:
+    own = measure.own
+    if not 0 < own.characters <= MAX_CHARACTERS or own.elements > MAX_ELEMENTS:
         return False
     if element.tag == "a" and (element.get("rel") or "").lower() in ("prev", "next"):
         return True
@@ -184,10 +180,10 @@ def _is_boilerplate(element: HtmlElement, place: _Place) -> bool:
         return False
     words = _words(element)
     if PHRASE.fullmatch(words):
-        return measure.links > 0 or not _is_item(element)
+        return own.links > 0 or not _is_item(element)
     if WORD.fullmatch(words):
         return not _is_item(element) and (_is_control(element) or _is_beside_code(element))
-    is_edge = min(place.before, place.after) <= EDGE and not _is_under_heading(element)
+    is_edge = min(measure.before, measure.after) <= EDGE and not _is_under_heading(element)
     return is_edge and not _is_item(element) and EDGE_LINE.fullmatch(words) is not None
 
 
@@ -236,10 +232,10 @@ def _has_no_text_around(element: HtmlElement) -> bool:
     return not ((before.tail if before is not None else parent.text) or "").strip()
 
 
-def _is_page_contents(element: HtmlElement, measure: _Measure) -> bool:
+def _is_page_contents(element: HtmlElement, own: _Counts) -> bool:
     """True if it is a list of links to headings of its own page and nothing more."""
     return (
         element.tag in ("ul", "ol")
-        and measure.links == measure.local_links >= MIN_CONTENTS
-        and measure.local_characters >= 0.95 * measure.characters
+        and own.links == own.local_links >= MIN_CONTENTS
+        and own.local_characters >= 0.95 * own.characters
     )

@@ -33,7 +33,7 @@ MAX_LABEL = 200
 def expand_widgets(body: HtmlElement) -> None:
     """Label the panels of tabs, and turn buttons that open a panel into text. Changes the tree in place."""
     _unwrap_buttons(body)
-    by_id = {element.get("id"): element for element in body.iter() if element.get("id")}
+    by_id = {element.get("id"): element for element in body.xpath(".//*[@id]")}
     _label_aria_tabs(body, by_id)
     _label_radio_tabs(body, by_id)
     _keep_questions(body, by_id)
@@ -42,7 +42,7 @@ def expand_widgets(body: HtmlElement) -> None:
 def take_tags(body: HtmlElement) -> str:
     """Remove the list of a page's tags and return it as a line, or ""."""
     tags: list[str] = []
-    for element in list(body.iterfind(".//*[@class]")):
+    for element in body.xpath(".//*[contains(@class, 'tags')]"):
         classes = element.get("class").split()
         if "md-tags" in classes or (element.tag == "ul" and any(map(TAGS.fullmatch, classes))):
             tags += [_words(tag) for tag in element.iter("a", "span", "li") if tag.find(".//a") is None]
@@ -74,7 +74,7 @@ def resolve_checkboxes(root: HtmlElement) -> None:
 
 def _unwrap_buttons(body: HtmlElement) -> None:
     """Keep the text of headings that are buttons, and of buttons that hold a heading."""
-    for button in [*body.iter("button"), *body.iterfind(".//*[@role='button']")]:
+    for button in body.xpath(".//button | .//*[@role='button']"):
         in_heading = next(button.iterancestors(*HEADINGS, "dt", "summary"), None) is not None
         if in_heading or next(button.iter(*HEADINGS), None) is not None:
             if in_heading and _is_tool(button):
@@ -92,18 +92,18 @@ def _is_tool(button: HtmlElement) -> bool:
 
 def _label_aria_tabs(body: HtmlElement, by_id: dict[str | None, HtmlElement]) -> None:
     """Label panels by what their attributes name, else by their order below a list of as many tabs."""
-    tabs = [element for element in body.iter() if element.get("role") == "tab"]
+    tabs = body.xpath(".//*[@role='tab']")
     labels: dict[HtmlElement, str] = {}
     for tab in tabs:
         for name in TARGETS:
             panel = by_id.get((tab.get(name) or "").removeprefix("#"))
             if panel is not None and panel not in tabs:
                 labels.setdefault(panel, _words(tab))
-    for panel in body.iterfind(".//*[@role='tabpanel']"):
+    for panel in body.xpath(".//*[@role='tabpanel']"):
         tab_of_panel = by_id.get(panel.get("aria-labelledby"))
         if tab_of_panel is not None:
             labels.setdefault(panel, _words(tab_of_panel))
-    for tablist in body.iterfind(".//*[@role='tablist']"):
+    for tablist in body.xpath(".//*[@role='tablist']"):
         own = [tab for tab in tabs if tablist in tab.iterancestors()]
         panels = _panels_of(tablist)
         if len(panels) == len(own):
