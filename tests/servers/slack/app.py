@@ -24,8 +24,9 @@ from tests.servers.github import Fault
 from tests.servers.local import LocalServer, QuietHandler, take_fault
 from tests.servers.slack.app_events import EVENT_SCOPES
 from tests.servers.slack.app_http import HttpHub
-from tests.servers.slack.app_methods import Methods, Refused
+from tests.servers.slack.app_methods import Methods
 from tests.servers.slack.app_people import People
+from tests.servers.slack.app_reading import Refused
 from tests.servers.slack.app_socket import Envelope, SocketHub, accept_key
 from tests.servers.slack.app_workspace import (
     APP,
