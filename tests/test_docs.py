@@ -10,7 +10,7 @@ import pytest
 import typer
 import yaml
 from lore.cli.app import app
-from lore.declarations import KINDS, load_assistant, load_declaration
+from lore.declarations import KINDS, load_access, load_assistant, load_declaration
 from lore.settings import PREFIX, RESERVED, SETTINGS, VENDOR_NAMES
 from typer.core import TyperGroup
 
@@ -130,6 +130,8 @@ def test_an_example_in_yaml_can_be_taken_over(text: str, tmp_path: Path) -> None
         assert yaml.safe_load(text)["oauth_config"]["scopes"]["bot"]
     elif "context:" in text:
         assert load_assistant(file).context
+    elif "groups:" in text:
+        assert load_access(file).groups
     else:
         assert load_declaration(file).id == "example"
 

@@ -119,6 +119,20 @@ def test_the_file_about_the_assistant(tmp_path: Path) -> None:
     assert "`context` is missing" in finding.detail
 
 
+def test_the_file_about_access(tmp_path: Path) -> None:
+    def look(**environ: str) -> doctor.Finding:
+        return doctor.check_access(load_settings({"LORE_ACCESS": str(file), **environ}))
+
+    file = tmp_path / "access.yaml"
+    assert look().status == "skipped"
+    file.write_text("login: {issuer: https://a.example, client_id: lore, url: https://b.example}\ngroups: {a: [b]}\n")
+    assert (look().status, "LORE_WEB_LOGIN_SECRET" in look().remedy) == ("problem", True)
+    secret = {"LORE_WEB_LOGIN_SECRET": "hidden"}
+    assert look(**secret).status == "warning"
+    finding = look(**secret, LORE_WEB_SESSION_SECRET="hidden too")
+    assert (finding.status, "https://a.example" in finding.detail, "hidden" in str(finding)) == ("ok", True, False)
+
+
 def test_declarations(tmp_path: Path) -> None:
     assert doctor.check_declarations(tmp_path).status == "warning"
     (tmp_path / "good.yaml").write_text("kind: files\npath: .\n")

@@ -264,13 +264,13 @@ def test_without_records_answers_are_given_and_not_found_again(tmp_path: Path) -
     [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("10.0.0.5", False), ("x.y", False)],
 )
 def test_another_address_needs_a_decision(host: str, allowed: bool) -> None:
-    check_address(host, public=True, keys=False)
-    check_address(host, public=False, keys=True)
+    check_address(host, public=True, identified=False)
+    check_address(host, public=False, identified=True)
     if allowed:
-        check_address(host, public=False, keys=False)
+        check_address(host, public=False, identified=False)
     else:
-        with pytest.raises(Exception, match=r"Others can reach .* Add --keys .* or --public"):
-            check_address(host, public=False, keys=False)
+        with pytest.raises(Exception, match=r"Others can reach .* Declare a login .* --keys .* --public"):
+            check_address(host, public=False, identified=False)
 
 
 def wait(condition: Any, seconds: float = 20.0) -> None:

@@ -23,7 +23,7 @@ def required(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def world(tmp_path: Path, required: bool) -> Iterator[World]:
-    made = World(tmp_path, options=WebOptions(keys=required))
+    made = World(tmp_path, options=WebOptions(identified=required))
     yield made
     made.close()
 

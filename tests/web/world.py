@@ -91,10 +91,10 @@ class World:
 
 
 class Server:
-    """An application on a port of this machine."""
+    """An application on a port of this machine; 0 takes a free one."""
 
-    def __init__(self, app: object) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
+    def __init__(self, app: object, port: int = 0) -> None:
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)  # type: ignore[arg-type]
         self._server = uvicorn.Server(config)
@@ -108,8 +108,8 @@ class Server:
 
 
 @contextmanager
-def served(world: World, app: object = None) -> Iterator[Server]:
-    server = Server(app or world.app)
+def served(world: World, app: object = None, port: int = 0) -> Iterator[Server]:
+    server = Server(app or world.app, port)
     try:
         yield server
     finally:

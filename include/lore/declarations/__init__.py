@@ -1,9 +1,10 @@
 """Declarations in `dags/sources/*.yaml`: one file for each source, checked key by key before anything runs.
 
 A module for each family of kinds; `kinds` registers them, `load` reads the files, `fields` has the types of values.
-`assistant` declares the assistant itself instead of a source.
+`assistant` declares the assistant itself, and `access` who reads as which audience.
 """
 
+from lore.declarations.access import Access, load_access
 from lore.declarations.assistant import Assistant, load_assistant
 from lore.declarations.discourse import DiscourseDeclaration
 from lore.declarations.duplicates import Duplicates
@@ -19,6 +20,7 @@ from lore.declarations.templates import Expression, Template
 
 __all__ = [
     "KINDS",
+    "Access",
     "Assistant",
     "Declaration",
     "Declarations",
@@ -34,6 +36,7 @@ __all__ = [
     "SlackExportDeclaration",
     "StackOverflowDeclaration",
     "Template",
+    "load_access",
     "load_assistant",
     "load_declaration",
     "load_declarations",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from lore.declarations.yaml_file import explain, read_mapping
-from lore.errors import DeclarationError
+from lore.declarations.yaml_file import read_model
 
 __all__ = ["Assistant", "load_assistant"]
 
@@ -35,12 +34,4 @@ def load_assistant(path: Path) -> Assistant | None:
 
     Raises DeclarationError, which names file, line and key, and the nearest known name for a wrong one.
     """
-    if not path.exists():
-        return None
-    values, lines = read_mapping(path, least="name")
-    try:
-        return Assistant.model_validate(values)
-    except ValidationError as error:
-        raise explain(path, error, lines, list(Assistant.model_fields)) from None
-    except (ValueError, RecursionError) as error:  # pydantic passes on errors of Python itself
-        raise DeclarationError(f"{path}: invalid value: {error}.", remedy="Correct the file.") from None
+    return read_model(path, Assistant, least="name")

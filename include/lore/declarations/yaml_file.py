@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from lore.declarations.reading import unique_keys, yaml_errors
 from lore.errors import DeclarationError
 from lore.validation import explain_error
 
-__all__ = ["KeyPath", "explain", "read_mapping"]
+__all__ = ["KeyPath", "explain", "read_mapping", "read_model"]
 
 MAX_BYTES = 256 * 1024
 
 KeyPath: TypeAlias = tuple[str | int, ...]
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class _DeclarationLoader(yaml.SafeLoader):
@@ -52,6 +53,23 @@ def read_mapping(path: Path, *, least: str) -> tuple[dict[str, Any], Mapping[Key
     return values, lines
 
 
+def read_model(path: Path, model: type[Model], *, least: str, parts: Sequence[type[BaseModel]] = ()) -> Model | None:
+    """Return the file as a model, None without such a file. `parts` are the models inside it.
+
+    Raises DeclarationError, which names file, line and key, and the nearest known name for a wrong one.
+    """
+    if not path.exists():
+        return None
+    models: list[type[BaseModel]] = [model, *parts]
+    values, lines = read_mapping(path, least=least)
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise explain(path, error, lines, [name for one in models for name in one.model_fields]) from None
+    except (ValueError, RecursionError) as error:  # pydantic passes on errors of Python itself
+        raise DeclarationError(f"{path}: invalid value: {error}.", remedy="Correct the file.") from None
+
+
 def _lines(node: yaml.Node, path: Path, at: KeyPath = (), depth: int = 0) -> Iterator[tuple[KeyPath, int]]:
     """Yield key paths with their lines, down to the two levels that declarations have."""
     if depth > 2:
@@ -76,7 +94,7 @@ def explain(path: Path, error: ValidationError, lines: Mapping[KeyPath, int], kn
         name = ".".join(str(part) for part in key)
         wrong.append(f"line {line}: {_what_is_wrong(name, item)}")
         if item["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(str(key[-1]), known, n=1)
             remedies.append(f"Did you mean `{near[0]}`?" if near else f"Known keys: {', '.join(sorted(known))}.")
     return DeclarationError(f"{path}, {'; '.join(wrong)}.", remedy=" ".join(remedies) or "Correct the file.")
 

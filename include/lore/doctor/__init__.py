@@ -14,6 +14,7 @@ from lore.doctor.finding import Finding, guarded
 from lore.doctor.index import check_index, check_settings_fit, check_weaviate
 from lore.doctor.models import check_chat_model, check_embedder, check_reranker
 from lore.doctor.system import (
+    check_access,
     check_airflow,
     check_assistant,
     check_declarations,
@@ -28,6 +29,7 @@ from lore.settings import Settings, load_settings
 
 __all__ = [
     "Finding",
+    "check_access",
     "check_airflow",
     "check_assistant",
     "check_chat_model",
@@ -63,6 +65,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Iterator[Finding]:
     yield Finding("settings", "ok", "every LORE_ name is known and every value fits")
     yield guarded("declarations", lambda: check_declarations(settings.project.sources_dir))
     yield guarded("assistant", lambda: check_assistant(settings.project.assistant))
+    yield guarded("access", lambda: check_access(settings))
     yield guarded("staging", lambda: check_staging(settings.ingest.staging_uri))
     yield guarded("records", lambda: check_records(settings))
     settings = settings.with_values(max_retries=0, timeout_seconds=min(settings.calls.timeout_seconds, CALL_SECONDS))

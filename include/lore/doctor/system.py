@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from uuid import uuid4
 
-from lore.declarations import load_assistant, load_declarations
+from lore.declarations import load_access, load_assistant, load_declarations
 from lore.doctor.finding import Finding
 from lore.settings import Settings
 
@@ -88,6 +88,24 @@ def check_assistant(file: Path) -> Finding:
             "assistant", "skipped", f"there is no {file.absolute()}: no question is answered from a global context"
         )
     return Finding("assistant", "ok", assistant.name)
+
+
+def check_access(settings: Settings) -> Finding:
+    """Check the file about logins and audiences, if there is one, and that its login has a secret."""
+    file = settings.project.access
+    access = load_access(file)
+    if access is None:
+        return Finding("access", "skipped", f"there is no {file.absolute()}: nobody logs in on the web page")
+    if access.login and settings.web.login_secret is None:
+        return Finding(
+            "access", "problem", f"{file} declares a login", "Set LORE_WEB_LOGIN_SECRET, its client's secret."
+        )
+    if access.login and settings.web.session_secret is None:
+        return Finding(
+            "access", "warning", "a restart ends all logins", "Set LORE_WEB_SESSION_SECRET, the same on every server."
+        )
+    way = "login by a proxy" if access.proxy else f"login at {access.login.issuer}" if access.login else "no login"
+    return Finding("access", "ok", f"{way}, {len(access.groups)} groups with audiences")
 
 
 def check_staging(uri: str) -> Finding:

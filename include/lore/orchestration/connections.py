@@ -45,12 +45,16 @@ CONNECTIONS = {
 
 
 def settings_beside(dag_file: str, **overrides: object) -> Settings:
-    """Return the environment's settings; by default the declarations and `assistant.yaml` are those beside a DAG file.
+    """Return the environment's settings; by default the files of the project are those beside a DAG file.
 
     Airflow runs DAG files of a bundle in any working directory. Raises ConfigurationError as `load_settings` does.
     """
     folder = Path(dag_file).resolve().parent
-    defaults = {"sources_dir": folder / "sources", "assistant": folder / "assistant.yaml"}
+    defaults = {
+        "sources_dir": folder / "sources",
+        "assistant": folder / "assistant.yaml",
+        "access": folder / "access.yaml",
+    }
     return load_settings(None, defaults=defaults, **overrides)
 
 

@@ -52,6 +52,7 @@ class ProjectSettings(SettingsGroup):
 
     sources_dir: File = Field(Path("dags/sources"), description="Folder of the declarations")
     assistant: File = Field(Path("dags/assistant.yaml"), description="File about the assistant itself; need not exist")
+    access: File = Field(Path("dags/access.yaml"), description="File about logins and audiences; need not exist")
     cache_dir: File = Field(Path(".lore/cache"), description="Folder for what can be made again (the built model)")
 
 
@@ -267,5 +268,9 @@ class WebSettings(SettingsGroup):
     metrics_token: SecretStr | None = Field(
         None,
         description="Token that Prometheus sends for /metrics; with --public or --keys, nobody reads them without",
+    )
+    login_secret: SecretStr | None = Field(None, description="The secret of the client that access.yaml declares")
+    session_secret: SecretStr | None = Field(
+        None, description="Signs logins, the same on every server; default: a new one at each start"
     )
     root_path: str = Field("", pattern="^(/[\\w./-]*[\\w-])?$", description="Path below which a proxy shows the page")

@@ -50,14 +50,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_address(host: str, *, public: bool, keys: bool) -> None:
-    """Raise ConfigurationError for an address that others reach, unless everybody may ask or keys are required."""
-    if not public and not keys and not is_loopback(host):
+def check_address(host: str, *, public: bool, identified: bool) -> None:
+    """Raise ConfigurationError for an address that others reach, unless all may ask or callers are `identified`."""
+    if not public and not identified and not is_loopback(host):
         raise ConfigurationError(
             f"Others can reach {host}, and nobody would be asked who they are.",
-            remedy="Add --keys to answer only who sends a key of `lore keys create`, or --public if everybody who "
-            "reaches this address may read all public sources; or leave --host out, and put a proxy with a login "
-            "before it.",
+            remedy="Declare a login in access.yaml, add --keys to answer only who sends a key of `lore keys create`, "
+            "or add --public if everybody who reaches this address may read all public sources.",
         )
 
 

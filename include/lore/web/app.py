@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from secrets import token_urlsafe
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.sessions import SessionMiddleware
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
+from lore.declarations import Access
 from lore.errors import ConfigurationError, LoreError
 from lore.web.access import BodyLimit, Guard, refusal
-from lore.web.callers import Callers, UnknownCallerError
+from lore.web.callers import Callers, FindCaller, UnknownCallerError, caller_by_key
 from lore.web.forms import error_form
+from lore.web.login import LOGIN_PATH, make_login_routes
 from lore.web.metrics import Metrics, make_metrics_route
+from lore.web.people import caller_by_proxy, caller_by_session
 from lore.web.question_threads import QuestionThreads, TooManyQuestionsError
 from lore.web.routes import AnswerId, make_routes
 from lore.web.services import Services
@@ -37,7 +43,8 @@ class WebOptions:
     `workers` questions are answered at once, and `places` more may wait. One address may ask `questions` in ten
     minutes (0: no limit). `hosts` are the names by which the server is called; empty accepts any. `sites` are the
     origins of sites that show the widget. `metrics_token` must be sent to read the metrics; None lets everybody read
-    them, and an empty one nobody. With `keys`, nobody may ask without one.
+    them, and an empty one nobody. `identified` says that nobody may ask without a key or a login. People log in as
+    `access` declares, with the secret of the client that it names; `session_secret` signs their sessions.
     """
 
     workers: int = 8
@@ -46,16 +53,27 @@ class WebOptions:
     hosts: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
     metrics_token: str | None = None
-    keys: bool = False
+    identified: bool = False
+    access: Access | None = None
+    login_secret: str | None = None
+    session_secret: str | None = None
 
 
-def create_app(services: Services, options: WebOptions | None = None) -> FastAPI:
-    """Return the ASGI application."""
+def create_app(services: Services, options: WebOptions | None = None, ways: Sequence[FindCaller] = ()) -> FastAPI:
+    """Return the ASGI application. `ways` are further ways to tell who calls, after keys."""
     options = options or WebOptions()
     runner = QuestionThreads(options.workers, options.places)
     metrics = Metrics(services.sources, lambda: runner.waiting)
     find_key = services.records.api_keys().find if services.records else lambda _: None
-    callers = Callers(find_key, required=options.keys, rate=options.questions)
+    ways = [caller_by_key(find_key), *ways]
+    access = options.access or Access()
+    if access.login:
+        ways.append(caller_by_session(access, options.questions))
+    if access.proxy:
+        ways.append(caller_by_proxy(access, options.questions))
+    callers = Callers(
+        ways, required=options.identified, rate=options.questions, login=LOGIN_PATH if access.login else ""
+    )
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -76,6 +94,16 @@ def create_app(services: Services, options: WebOptions | None = None) -> FastAPI
     app.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/a/{answer_id}", _permalink, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/widget.js", _widget, methods=["GET"], include_in_schema=False, response_model=None)
+    if access.login:
+        app.include_router(make_login_routes(access, options.login_secret))
+        app.add_middleware(
+            SessionMiddleware,
+            secret_key=options.session_secret or token_urlsafe(32),
+            session_cookie="lore_session",
+            max_age=int(access.login.hours * 3600),
+            path=urlsplit(access.login.url).path or "/",
+            https_only=access.login.url.startswith("https:"),
+        )
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(BodyLimit)
     app.add_middleware(Guard, hosts=options.hosts, sites=options.sites)
@@ -108,7 +136,9 @@ async def _lore_error(_: Request, error: Exception) -> Response:
     if isinstance(error, TooManyQuestionsError):
         return JSONResponse(error_form(error), 503, headers={"Retry-After": str(error.retry_seconds)})
     if isinstance(error, UnknownCallerError):
-        return JSONResponse(error_form(error), 401, headers={"WWW-Authenticate": "Bearer"})
+        form = error_form(error)
+        form["error"]["login"] = error.login
+        return JSONResponse(form, 401, headers={"WWW-Authenticate": "Bearer"})
     if isinstance(error, ConfigurationError):
         return JSONResponse(error_form(error), 422)
     return JSONResponse(error_form(error), 503 if error.retryable else 500)

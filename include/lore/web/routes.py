@@ -182,7 +182,11 @@ def _looking_up(services: Services, callers: Callers, limit: RateLimit) -> APIRo
 
     @routes.get("/api/sources")
     def sources(request: Request) -> dict[str, Any]:
-        """Return the assistant's name, its suggested questions, and the sources that it searches."""
+        """Return the assistant's name, its suggested questions, who asks, and the sources that are searched for them.
+
+        `reader` has the name of who logged in, and `login` the path at which others do; each is empty if there is none.
+        """
+        caller = callers.identify(request)
         rows = [
             {
                 "id": one.id,
@@ -192,9 +196,15 @@ def _looking_up(services: Services, callers: Callers, limit: RateLimit) -> APIRo
                 "state": one.state,
                 "synced_at": one.synced_at.isoformat() if one.synced_at else None,
             }
-            for one in services.sources(callers.identify(request).audiences)
+            for one in services.sources(caller.audiences)
         ]
-        return {"name": services.name, "suggestions": list(services.suggestions), "sources": rows}
+        return {
+            "name": services.name,
+            "suggestions": list(services.suggestions),
+            "reader": caller.name,
+            "login": callers.login,
+            "sources": rows,
+        }
 
     return routes
 

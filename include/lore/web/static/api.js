@@ -1,9 +1,10 @@
 // Calls of the API: JSON, and a stream of server-sent events.
 export class HttpError extends Error {
-  constructor({ message, remedy = "", retry = true }) {
+  constructor({ message, remedy = "", retry = true, login = "" }) {
     super(message);
     this.remedy = remedy;
     this.retry = retry;
+    this.login = login;
   }
 }
 

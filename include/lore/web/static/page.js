@@ -20,6 +20,12 @@ const button = (text, act, className = "") => {
 };
 const webAddress = (url) => (/^https?:\/\//i.test(url || "") ? url : "");
 
+function loginLink(path) {
+  const link = make("a", "Log in", "primary");
+  link.href = `${root}${path}?to=${encodeURIComponent(location.pathname.slice(root.length) + location.search)}`;
+  return link;
+}
+
 const state = { turns: [], sources: [], running: null };
 const announce = (text) => { by("announce").textContent = text; };
 
@@ -118,7 +124,9 @@ function fail(turn, before, error) {
   const notice = make("div", "", "notice");
   notice.setAttribute("role", "alert");
   notice.append(make("p", [error.message, error.remedy].filter(Boolean).join(" ")));
-  if (error.retry !== false) {
+  if (error.login) {
+    notice.append(loginLink(error.login));
+  } else if (error.retry !== false) {
     notice.append(button("Try again", () => {
       notice.remove();
       turn.answerElement.replaceChildren();
@@ -407,8 +415,22 @@ by("clear-history").addEventListener("click", () => { clear("history"); by("hist
 
 // ------------------------------------------------------------------------------------------------------------- start
 
-function showSources({ name, suggestions, sources }) {
+function showReader(reader, login) {
+  by("reader").textContent = reader;
+  by("reader").hidden = !reader;
+  by("log-out").hidden = !(reader && login);
+  by("log-in").hidden = !(login && !reader);
+  if (login) by("log-in").href = loginLink(login).href;
+}
+
+by("log-out").addEventListener("click", async () => {
+  await json(`${root}/logout`, {}).catch(() => {});
+  location.assign(`${root}/`);
+});
+
+function showSources({ name, suggestions, sources, reader, login }) {
   state.sources = sources;
+  showReader(reader, login);
   by("name").textContent = name;
   by("welcome-title").textContent = name;
   if (document.title === "Ask Lore") document.title = name;
@@ -466,5 +488,6 @@ try {
   by("known").hidden = true;
   by("filter").hidden = true;
   by("welcome-text").textContent = `${error.message} ${error.remedy || ""}`.trim();
+  if (error.login) showReader("", error.login);
 }
 show();
