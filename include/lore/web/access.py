@@ -23,6 +23,8 @@ __all__ = ["HEADERS", "BodyLimit", "Guard", "RateLimit", "allowed_sites", "check
 
 MAX_BODY = 64 * 1024
 """Bytes: a question with a long conversation has less."""
+MAX_CHAT_BODY = 1024 * 1024
+"""Bytes of a request below /v1: chat clients send their whole conversation, with prompts of their own."""
 READ_SECONDS = 10.0
 WINDOW_MINUTES = 10
 READER = "lore_reader"
@@ -139,14 +141,14 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def _read(receive: Receive, most: int) -> bytes | None:
     """Return the body, or what arrived of it before its sender left; None if it is too large."""
     body, more = b"", True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > MAX_BODY:
+        if len(body) > most:
             return None
     return body
 
@@ -163,14 +165,15 @@ class BodyLimit:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
+        most = MAX_CHAT_BODY if scope["path"].removeprefix(scope.get("root_path", "")).startswith("/v1/") else MAX_BODY
         try:
             async with asyncio.timeout(self._seconds):
-                body = await _read(receive)
+                body = await _read(receive, most)
         except TimeoutError:
             await refusal(408, "The body didn't arrive in time.")(scope, receive, send)
             return
         if body is None:
-            large = refusal(413, f"The body is larger than {MAX_BODY:,} bytes.", "Ask a shorter question.")
+            large = refusal(413, f"The body is larger than {most:,} bytes.", "Ask a shorter question.")
             await large(scope, receive, send)
             return
         given = False

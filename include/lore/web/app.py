@@ -11,21 +11,21 @@ from secrets import token_urlsafe
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.sessions import SessionMiddleware
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from lore.declarations import Access
-from lore.errors import ConfigurationError, LoreError
-from lore.web.access import BodyLimit, Guard, refusal
-from lore.web.callers import Callers, FindCaller, UnknownCallerError, caller_by_key
-from lore.web.forms import error_form
+from lore.web.access import BodyLimit, Guard
+from lore.web.asking import Asking
+from lore.web.callers import Callers, FindCaller, caller_by_key
+from lore.web.http_errors import add_error_handlers
 from lore.web.login import LOGIN_PATH, make_login_routes
 from lore.web.metrics import Metrics, make_metrics_route
+from lore.web.openai_api import make_openai_routes
 from lore.web.people import caller_by_proxy, caller_by_session
-from lore.web.question_threads import QuestionThreads, TooManyQuestionsError
+from lore.web.question_threads import QuestionThreads
 from lore.web.routes import AnswerId, make_routes
 from lore.web.services import Services
 
@@ -87,9 +87,10 @@ def create_app(services: Services, options: WebOptions | None = None, ways: Sequ
         redoc_url=None,
         lifespan=life,
     )
-    app.add_exception_handler(LoreError, _lore_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.include_router(make_routes(services, runner, callers, metrics))
+    add_error_handlers(app)
+    asking = Asking(services, runner, callers, metrics)
+    app.include_router(make_routes(asking))
+    app.include_router(make_openai_routes(asking))
     app.include_router(make_metrics_route(metrics, options.metrics_token))
     app.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/a/{answer_id}", _permalink, methods=["GET"], include_in_schema=False, response_model=None)
@@ -129,24 +130,3 @@ async def _permalink(request: Request, answer_id: AnswerId) -> Response:
 async def _widget() -> Response:
     headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "cross-origin"}
     return FileResponse(WIDGET, media_type="text/javascript", headers=headers)
-
-
-async def _lore_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, LoreError)  # noqa: S101  registered for it
-    if isinstance(error, TooManyQuestionsError):
-        return JSONResponse(error_form(error), 503, headers={"Retry-After": str(error.retry_seconds)})
-    if isinstance(error, UnknownCallerError):
-        form = error_form(error)
-        form["error"]["login"] = error.login
-        return JSONResponse(form, 401, headers={"WWW-Authenticate": "Bearer"})
-    if isinstance(error, ConfigurationError):
-        return JSONResponse(error_form(error), 422)
-    return JSONResponse(error_form(error), 503 if error.retryable else 500)
-
-
-async def _invalid(_: Request, error: Exception) -> Response:
-    from lore.validation import explain_error
-
-    assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
-    wrong = "; ".join(f"{'.'.join(map(str, item['loc'][1:]))} {explain_error(item)}" for item in error.errors()[:3])
-    return refusal(422, f"The request is invalid: {wrong}.", "See /openapi.json for its form.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response, Security
@@ -13,40 +12,37 @@ from starlette.responses import JSONResponse, StreamingResponse
 
 from lore.errors import ConfigurationError, RecordsError
 from lore.types import Question
-from lore.web.access import RateLimit, refusal
+from lore.web.access import refusal
+from lore.web.asking import Asking, last_item
 from lore.web.callers import Caller, Callers
 from lore.web.events import ServerEvent, encode, server_events
 from lore.web.forms import AskBody, FeedbackBody, answer_form, error_form, hit_form
 from lore.web.metrics import Metrics
-from lore.web.question_threads import QuestionThreads, TooManyQuestionsError
 from lore.web.services import Services
 
 __all__ = ["make_routes"]
 
 SURFACE = "web"
 MOST_HITS = 50
-LEFT_SECONDS = 1.0
-"""How often a reader who waits for a whole answer is looked for."""
 EVENT_STREAM = "text/event-stream"
+BROKEN_OFF: ServerEvent = ("error", {"message": "The answer broke off.", "remedy": "Ask again.", "retry": True})
 
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of an answer")]
 
 
-def make_routes(services: Services, runner: QuestionThreads, callers: Callers, metrics: Metrics) -> APIRouter:
+def make_routes(asking: Asking) -> APIRouter:
     """Return the routes of the API."""
     routes = APIRouter()
-    limit = RateLimit()
+    services, callers = asking.services, asking.callers
     by_key = [Security(HTTPBearer(auto_error=False, description="A key that `lore keys create` made"))]
-    routes.include_router(_asking(services, runner, callers, limit, metrics), dependencies=by_key)
-    routes.include_router(_answers(services, callers, metrics), dependencies=by_key)
-    routes.include_router(_looking_up(services, callers, limit), dependencies=by_key)
+    routes.include_router(_asking(asking), dependencies=by_key)
+    routes.include_router(_answers(services, callers, asking.metrics), dependencies=by_key)
+    routes.include_router(_looking_up(asking), dependencies=by_key)
     routes.include_router(_health(services))
     return routes
 
 
-def _asking(
-    services: Services, runner: QuestionThreads, callers: Callers, limit: RateLimit, metrics: Metrics
-) -> APIRouter:
+def _asking(asking: Asking) -> APIRouter:
     routes = APIRouter(tags=["questions"])
 
     @routes.post("/api/ask", response_model=None)
@@ -55,10 +51,7 @@ def _asking(
 
         The events are started, planned, found, reading, delta (the answer so far as HTML), verified, and done or error.
         """
-        caller = await run_in_threadpool(callers.identify, request)
-        if refused := _too_many(limit, caller):
-            metrics.refuse()
-            return refused
+        caller = await asking.caller(request)
         question = Question(
             body.question,
             history=tuple(turn.message() for turn in body.history),
@@ -67,51 +60,18 @@ def _asking(
             surface=SURFACE,
             asker=caller.asker(request, response),
         )
-
-        def journey() -> Iterator[ServerEvent]:
-            return server_events(metrics.watch(services.pipeline.stream(question)))
-
-        try:
-            events = runner.run(journey)
-        except TooManyQuestionsError:
-            metrics.refuse()
-            raise
+        events = asking.start(question, server_events)
         if EVENT_STREAM in request.headers.get("accept", ""):
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **_cookies(response)}
-            started: ServerEvent = ("started", {"waiting": runner.waiting})
+            started: ServerEvent = ("started", {"waiting": asking.runner.waiting})
             return StreamingResponse(_encoded(started, events), media_type=EVENT_STREAM, headers=headers)
-        name, data = await _last(events, request)
+        name, data = await last_item(events, request) or BROKEN_OFF
         if name == "done":
             answer: dict[str, Any] = data["answer"]
             return answer
         return JSONResponse({"error": data}, 503 if data["retry"] else 422)
 
     return routes
-
-
-def _too_many(limit: RateLimit, caller: Caller) -> Response | None:
-    if not (seconds := limit.seconds_to_wait(caller.sender, caller.rate)):
-        return None
-    again = {"Retry-After": str(seconds)}
-    return refusal(429, "You have asked many questions in a short time.", f"Ask again in {seconds} s.", again)
-
-
-async def _last(events: AsyncGenerator[ServerEvent], request: Request) -> ServerEvent:
-    """Return the last event; a reader who leaves ends the question."""
-    last: ServerEvent = ("error", {"message": "The answer broke off.", "remedy": "Ask again.", "retry": True})
-    while True:
-        following = asyncio.ensure_future(anext(events, None))
-        while not following.done():
-            await asyncio.wait({following}, timeout=LEFT_SECONDS)
-            if not following.done() and await request.is_disconnected():
-                following.cancel()
-                await asyncio.wait({following})
-                await events.aclose()
-                return last
-        event = following.result()
-        if event is None:
-            return last
-        last = event
 
 
 def _cookies(response: Response) -> dict[str, str]:
@@ -162,8 +122,9 @@ def _answers(services: Services, callers: Callers, metrics: Metrics) -> APIRoute
     return routes
 
 
-def _looking_up(services: Services, callers: Callers, limit: RateLimit) -> APIRouter:
+def _looking_up(asking: Asking) -> APIRouter:
     routes = APIRouter(tags=["index"])
+    services, callers = asking.services, asking.callers
 
     @routes.get("/api/search", response_model=None)
     async def search(
@@ -171,11 +132,9 @@ def _looking_up(services: Services, callers: Callers, limit: RateLimit) -> APIRo
         q: Annotated[str, Query(min_length=1, max_length=4_000, description="Question or keywords")],
         source: Annotated[list[str] | None, Query(description="Only these sources")] = None,
         most: Annotated[int, Query(ge=1, le=MOST_HITS, alias="limit")] = 8,
-    ) -> Response | dict[str, Any]:
+    ) -> dict[str, Any]:
         """Return the passages that answer a question best, best first, without a language model."""
-        caller = await run_in_threadpool(callers.identify, request)
-        if refused := _too_many(limit, caller):
-            return refused
+        caller = await asking.caller(request)
         question = Question(q, sources=tuple(source or ()), audiences=caller.audiences, surface=SURFACE)
         hits = await run_in_threadpool(services.pipeline.search, question)
         return {"question": q, "hits": [hit_form(hit) for hit in hits[:most]]}
