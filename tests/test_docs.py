@@ -11,6 +11,7 @@ import typer
 import yaml
 from lore.cli.app import app
 from lore.declarations import KINDS, load_access, load_assistant, load_declaration
+from lore.declarations.database import load_database
 from lore.settings import PREFIX, RESERVED, SETTINGS, VENDOR_NAMES
 from typer.core import TyperGroup
 
@@ -132,6 +133,8 @@ def test_an_example_in_yaml_can_be_taken_over(text: str, tmp_path: Path) -> None
         assert load_assistant(file).context
     elif "groups:" in text:
         assert load_access(file).groups
+    elif "url_variable:" in text:
+        assert load_database(file).policy.rows
     else:
         assert load_declaration(file).id == "example"
 

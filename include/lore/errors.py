@@ -11,6 +11,8 @@ LoreError
 ├── SyncError                   a failed sync
 ├── GateError                   a version of the index that may not be promoted
 ├── StoreError                  a store that refused, is locked, or returned other data than was written
+├── DatabaseError               a database that couldn't be reached, read or asked
+│   └── StatementRefusedError   a statement that breaks the rules; it never reached the database
 ├── RecordsError                records of answers that couldn't be opened, read or written
 └── ModelError                  an embedder, reranker or language model that failed
     └── ContextTooLongError     a request longer than the model's context; a shorter one may succeed
@@ -25,6 +27,7 @@ __all__ = [
     "ConfigurationError",
     "ContextTooLongError",
     "ConversionError",
+    "DatabaseError",
     "DeclarationError",
     "GateError",
     "IndexMismatchError",
@@ -34,6 +37,7 @@ __all__ = [
     "RecordsError",
     "RemovalFloorError",
     "SourceError",
+    "StatementRefusedError",
     "StoreError",
     "SyncError",
     "require",
@@ -123,3 +127,11 @@ class ContextTooLongError(ModelError):
 
 class RecordsError(LoreError):
     """Records of answers that couldn't be opened, read or written; answering goes on."""
+
+
+class DatabaseError(LoreError):
+    """A database that couldn't be reached, read or asked; the message never has its address."""
+
+
+class StatementRefusedError(DatabaseError):
+    """A statement that breaks the rules of its database; it was not run."""

@@ -24,6 +24,7 @@ from lore.cli import (
     questions,
     slack,
     sources,
+    sql,
     system,
     web,
 )
@@ -83,6 +84,7 @@ for module in (
     evaluate,
     questions,
     compare,
+    sql,
     slack,
     web,
     system,

@@ -37,7 +37,7 @@ from lore.validation import explain_error
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["PREFIX", "RESERVED", "SETTINGS", "VENDOR_NAMES", "Setting", "Settings", "load_settings"]
+__all__ = ["PREFIX", "RESERVED", "SETTINGS", "VENDOR_NAMES", "Setting", "Settings", "load_settings", "read_variable"]
 
 PREFIX = "LORE_"
 RESERVED = ("LORE_TEST_", "LORE_BENCH_")  # read by the test suite and the benches, not by Lore
@@ -154,6 +154,12 @@ def load_settings(
     given |= {name: filled[key] for name, key in VENDOR_NAMES.items() if key in filled}
     given |= {name: filled[key] for key, name in known.items() if key in filled}
     return Settings.of(**(given | overrides))
+
+
+def read_variable(name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return a variable that a declaration names, from `environ` (default: the process) or `.env`; None if blank."""
+    values = os.environ if environ is None else environ
+    return (values.get(name) or _read_dotenv().get(name) or "").strip() or None
 
 
 def _near(name: str, known: Mapping[str, object]) -> str:

@@ -51,6 +51,7 @@ class ProjectSettings(SettingsGroup):
     """Files and folders of the project. Relative paths start at the working directory."""
 
     sources_dir: File = Field(Path("dags/sources"), description="Folder of the declarations")
+    databases_dir: File = Field(Path("dags/databases"), description="Folder of the declared databases, for `lore sql`")
     assistant: File = Field(Path("dags/assistant.yaml"), description="File about the assistant itself; need not exist")
     access: File = Field(Path("dags/access.yaml"), description="File about logins and audiences; need not exist")
     cache_dir: File = Field(Path(".lore/cache"), description="Folder for what can be made again (the built model)")

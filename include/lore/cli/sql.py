@@ -1,0 +1,66 @@
+"""`lore sql`: questions to declared databases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lore.cli.output import message, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from lore.databases.schema.model import DatabaseSchema, TableInfo
+
+__all__ = ["register"]
+
+DatabaseName = Annotated[
+    str, typer.Argument(metavar="DATABASE", show_default=False, help="Id of a declaration in dags/databases.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Ask a database in plain language.", no_args_is_help=True)
+    group.command()(schema)
+    app.add_typer(group, name="sql")
+
+
+def schema(
+    database: DatabaseName,
+    ddl: Annotated[bool, typer.Option("--ddl", help="Print what a language model gets.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the tables and columns that the assistant may read, and what its policy forbids."""
+    from lore.databases.schema.render import render_schema
+    from lore.settings import load_settings
+    from lore.wiring.databases import find_database, open_declared
+
+    opened = open_declared(find_database(load_settings(), database))
+    found = opened.schema()
+    if json:
+        print_json(_schema_json(found))
+    elif ddl:
+        print_text(render_schema(found))
+    else:
+        rows = [_row(table) for table in found.tables.values()]
+        print_table(("Table", "Columns", "Forbidden", "Refers to", "Meaning"), rows, numbers=("Columns",))
+        message(f"{len(found.tables):,} tables of {database} ({found.dialect}), fingerprint {found.fingerprint[:12]}.")
+
+
+def _row(table: TableInfo) -> tuple[str, ...]:
+    hidden = [column.name for column in table.columns if column.forbidden]
+    forbidden = "all of it" if table.forbidden else ", ".join(hidden)
+    refers = ", ".join(dict.fromkeys(key.table for key in table.foreign_keys))
+    kind = " (view)" if table.is_view else ""
+    return table.name + kind, f"{len(table.columns):,}", forbidden, refers, table.meaning or table.comment
+
+
+def _schema_json(found: DatabaseSchema) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "dialect": found.dialect,
+        "fingerprint": found.fingerprint,
+        "tables": [asdict(table) for table in found.tables.values()],
+    }
