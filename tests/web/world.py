@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from lore.errors import LoreError
 from lore.query.events import Delta, Event
 from lore.records.recorder import QueuedRecorder
 from lore.records.records import Records
-from lore.types import PUBLIC, Hit, Question
+from lore.types import PUBLIC, Document, Hit, Question
 from lore.web.app import WebOptions, create_app
 from lore.web.services import ServedSource, Services
 
@@ -71,7 +71,13 @@ class World:
     """The application, its records and its pipeline; `text` replaces all passages by one."""
 
     def __init__(
-        self, folder: Path, *, recorded: bool = True, options: WebOptions | None = None, text: str = ""
+        self,
+        folder: Path,
+        *,
+        recorded: bool = True,
+        options: WebOptions | None = None,
+        text: str = "",
+        documents: Sequence[Document] = (),
     ) -> None:
         url = f"sqlite:///{folder}/records.db"
         self.records = Records.open(url, str) if recorded else None
@@ -79,7 +85,8 @@ class World:
         first = replace(CHUNKS[0], updated_at=CHANGED)
         chunks = [replace(first, text=text, end=len(text))] if text else [first, *CHUNKS[1:]]
         self.pipeline = HeldPipeline(Setup(chunks=chunks, recorder=self.recorder))
-        services = Services(self.pipeline, self.records, readable, "Handbook assistant", (SUGGESTION,))
+        pages = {one.id: one for one in documents}
+        services = Services(self.pipeline, self.records, readable, pages.get, "Handbook assistant", (SUGGESTION,))
         self.app = create_app(services, options)
 
     def close(self) -> None:

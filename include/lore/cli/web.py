@@ -1,4 +1,4 @@
-"""`lore serve` and `lore keys`: the web page, the JSON API, and who may call it."""
+"""`lore serve`, `lore mcp` and `lore keys`: the web page, the API, agents, and who may call them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(serve)
+    app.command()(mcp)
     group = typer.Typer(name="keys", help="Keys of the JSON API: create, list, revoke.", no_args_is_help=True)
     group.command()(create)
     group.command("list")(list_keys)
@@ -44,6 +45,22 @@ def serve(
         message(f"Lore answers at {url}")
 
     run(load_settings(), host=host, port=port, public=public, keys=keys, on_ready=ready)
+
+
+def mcp(
+    audience: Annotated[
+        list[str] | None, typer.Option("--audience", "-a", help="Whom it reads as, besides public; may be repeated.")
+    ] = None,
+) -> None:
+    """Serve agents by the Model Context Protocol on standard input and output, until the input ends."""
+    from lore.errors import require
+    from lore.settings import load_settings
+    from lore.types import PUBLIC
+
+    require("mcp", "mcp", "Serving agents")
+    from lore.web.mcp_server import serve_stdio
+
+    serve_stdio(load_settings(), tuple(dict.fromkeys((PUBLIC, *(audience or ())))))
 
 
 def create(

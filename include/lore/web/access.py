@@ -125,6 +125,8 @@ class Guard:
         foreign = foreign or sender not in (None, request.headers.get("host"))  # "null" has no host
         if foreign and origin not in self._sites:
             return refusal(403, "Another site sent this request.", "Send it from this server's own page.")
+        if request.method == "DELETE":  # has no body
+            return None
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return refusal(415, "The body isn't JSON.", "Send Content-Type: application/json.")
         return None

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_urlsafe
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from lore.declarations import Access
@@ -28,6 +31,9 @@ from lore.web.people import caller_by_proxy, caller_by_session
 from lore.web.question_threads import QuestionThreads
 from lore.web.routes import AnswerId, make_routes
 from lore.web.services import Services
+
+if TYPE_CHECKING:
+    from lore.web.mcp_server import McpEndpoint
 
 __all__ = ["WebOptions", "create_app"]
 
@@ -75,9 +81,13 @@ def create_app(services: Services, options: WebOptions | None = None, ways: Sequ
         ways, required=options.identified, rate=options.questions, login=LOGIN_PATH if access.login else ""
     )
 
+    asking = Asking(services, runner, callers, metrics)
+    mcp = _mcp_endpoint(asking)
+
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with mcp.run() if mcp else nullcontext():
+            yield
         runner.close()
 
     app = FastAPI(
@@ -88,13 +98,14 @@ def create_app(services: Services, options: WebOptions | None = None, ways: Sequ
         lifespan=life,
     )
     add_error_handlers(app)
-    asking = Asking(services, runner, callers, metrics)
     app.include_router(make_routes(asking))
     app.include_router(make_openai_routes(asking))
     app.include_router(make_metrics_route(metrics, options.metrics_token))
     app.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/a/{answer_id}", _permalink, methods=["GET"], include_in_schema=False, response_model=None)
     app.add_api_route("/widget.js", _widget, methods=["GET"], include_in_schema=False, response_model=None)
+    if mcp:
+        app.router.routes.append(Route("/mcp", mcp, methods=["GET", "POST", "DELETE"], include_in_schema=False))
     if access.login:
         app.include_router(make_login_routes(access, options.login_secret))
         app.add_middleware(
@@ -115,6 +126,15 @@ def create_app(services: Services, options: WebOptions | None = None, ways: Sequ
         allow_headers=["Content-Type"],
     )
     return app
+
+
+def _mcp_endpoint(asking: Asking) -> McpEndpoint | None:
+    """Return what serves agents at /mcp, None if the package for it isn't installed."""
+    if find_spec("mcp") is None:
+        return None
+    from lore.web.mcp_server import McpEndpoint
+
+    return McpEndpoint(asking)
 
 
 async def _page(request: Request) -> Response:

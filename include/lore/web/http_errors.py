@@ -14,7 +14,7 @@ from lore.web.callers import UnknownCallerError
 from lore.web.forms import error_form
 from lore.web.question_threads import TooManyQuestionsError
 
-__all__ = ["add_error_handlers", "status_of"]
+__all__ = ["add_error_handlers", "error_response", "status_of"]
 
 
 def status_of(error: LoreError) -> tuple[int, dict[str, str]]:
@@ -37,13 +37,18 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
 
 
-async def _lore_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, LoreError)  # noqa: S101  registered for it
+def error_response(error: LoreError) -> Response:
+    """Return an error with its status."""
     status, headers = status_of(error)
     form = error_form(error)
     if isinstance(error, UnknownCallerError):
         form["error"]["login"] = error.login
     return JSONResponse(form, status, headers=headers)
+
+
+async def _lore_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, LoreError)  # noqa: S101  registered for it
+    return error_response(error)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from lore.types import PUBLIC, Hit, Question
+from lore.types import PUBLIC, Document, Hit, Question
 
 if TYPE_CHECKING:
     from lore.query.events import Event
@@ -55,12 +55,14 @@ class ServedSource:
 class Services:
     """Everything that the routes call. `records` is None if answers aren't recorded.
 
-    `name` is the assistant's, and `suggestions` are questions for a newcomer to try.
+    `document` returns a stored document by its id, whoever may read it. `name` is the assistant's, and `suggestions`
+    are questions for a newcomer to try.
     """
 
     pipeline: AnsweringPipeline
     records: Records | None
     sources: ListSources
+    document: Callable[[str], Document | None]
     name: str = "Lore"
     suggestions: tuple[str, ...] = ()
 
@@ -72,21 +74,25 @@ def open_services(settings: Settings) -> Iterator[Services]:
     Raises ConfigurationError if there is no index, and the errors of the parts.
     """
     from lore.declarations import load_assistant
+    from lore.wiring.models import make_embedder
     from lore.wiring.query import make_pipeline
     from lore.wiring.records import is_recording, make_recorder, open_records
-    from lore.wiring.stores import require_index
+    from lore.wiring.stores import open_store, require_index
 
     require_index(settings)
     assistant = load_assistant(settings.project.assistant)
     with ExitStack() as stack:
         recorder = stack.enter_context(make_recorder(settings))
         records = stack.enter_context(open_records(settings, make=True)) if is_recording(settings) else None
-        pipeline = make_pipeline(settings, recorder=recorder)
+        embedder = make_embedder(settings)
+        index = open_store(settings, embedder)
+        pipeline = make_pipeline(settings, index=index, embedder=embedder, recorder=recorder)
         pipeline.search(Question("Which documents are there?"))
         yield Services(
             pipeline,
             records,
             partial(_readable_sources, settings),
+            index.document,
             name=assistant.name if assistant else "Lore",
             suggestions=assistant.suggested_questions if assistant else (),
         )
