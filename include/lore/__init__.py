@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
     from lore.query.pipeline import Pipeline
+    from lore.query.retriever import LoreRetriever
     from lore.settings import Settings
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Document",
     "Hit",
     "LoreError",
+    "LoreRetriever",
     "Question",
     "ask",
     "make_search_tool",
@@ -53,3 +55,15 @@ def make_search_tool(pipeline: Pipeline, *, audiences: Sequence[str] = (PUBLIC,)
     from lore.query.tool import make_search_tool as make
 
     return make(pipeline, audiences=audiences)
+
+
+def __getattr__(name: str) -> object:
+    """Import LoreRetriever, which needs LangChain, when it is first used."""
+    if name != "LoreRetriever":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from lore.errors import require
+
+    require("langchain_core", "langchain", "A retriever for LangChain")
+    from lore.query.retriever import LoreRetriever
+
+    return LoreRetriever

@@ -63,8 +63,8 @@ class HeldPipeline:
         finally:
             self.cut += not ended
 
-    def search(self, question: Question) -> list[Hit]:
-        return self.setup.pipeline.search(question)
+    def search(self, question: Question, limit: int | None = None) -> list[Hit]:
+        return self.setup.pipeline.search(question, limit)
 
 
 class World:

@@ -62,9 +62,8 @@ def search(
     """Find the passages that answer a question best, each with its similarity to the question (a cosine, at most 1)."""
     from lore.settings import load_settings
 
-    settings = load_settings() if limit is None else load_settings(rerank_limit=limit)
-    question, pipeline, store = _open(words, source or (), settings)
-    hits = pipeline.search(question)
+    question, pipeline, store = _open(words, source or (), load_settings())
+    hits = pipeline.search(question, limit)
     if json:
         print_json({"question": question.text, "hits": [hit_json(hit) for hit in hits]})
         return

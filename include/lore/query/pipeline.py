@@ -98,16 +98,17 @@ class Pipeline:
             verifier = Verifier(models.verifier, context_tokens=tokens, time=settings.deadlines.limit("verify"))
         self._composer = AnswerComposer(writer, models.embedder, verifier)
 
-    def search(self, question: Question | str) -> list[Hit]:
-        """Return the passages for a question as it is written, best first, without a language model.
+    def search(self, question: Question | str, limit: int | None = None) -> list[Hit]:
+        """Return the best `limit` passages for a question as it is written, best first, without a language model.
 
-        Raises ConfigurationError for an empty question, StoreError if the search fails.
+        The default is the number that an answer is written from. Raises ConfigurationError for an empty question,
+        StoreError if the search fails.
         """
         question, _ = _validated(question)
         state = self._state(question, Plan(question.text, (question.text,)))
         with closing(state):
             self._retrieve(state)
-            self._rerank(state, self._settings.rerank_limit)
+            self._rerank(state, limit or self._settings.rerank_limit)
         return list(state.ranked)
 
     def passages(self, plan: Plan, question: Question) -> list[Hit]:

@@ -131,8 +131,8 @@ def _add_asking(server: MCPServer[Any], asking: Asking) -> None:
         with _errors_for_agents():
             caller = await asking.caller(_request_of(context))
             asked = Question(query, sources=tuple(sources or ()), audiences=caller.audiences, surface=SURFACE)
-            hits = await run_in_threadpool(asking.services.pipeline.search, asked)
-        return SearchResult(passages=[hit_result(hit) for hit in hits[:limit]])
+            hits = await run_in_threadpool(asking.services.pipeline.search, asked, limit)
+        return SearchResult(passages=[hit_result(hit) for hit in hits])
 
 
 def _add_reading(server: MCPServer[Any], asking: Asking) -> None:

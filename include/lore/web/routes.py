@@ -136,8 +136,8 @@ def _looking_up(asking: Asking) -> APIRouter:
         """Return the passages that answer a question best, best first, without a language model."""
         caller = await asking.caller(request)
         question = Question(q, sources=tuple(source or ()), audiences=caller.audiences, surface=SURFACE)
-        hits = await run_in_threadpool(services.pipeline.search, question)
-        return {"question": q, "hits": [hit_form(hit) for hit in hits[:most]]}
+        hits = await run_in_threadpool(services.pipeline.search, question, most)
+        return {"question": q, "hits": [hit_form(hit) for hit in hits]}
 
     @routes.get("/api/sources")
     def sources(request: Request) -> dict[str, Any]:

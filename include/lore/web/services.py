@@ -26,8 +26,8 @@ class AnsweringPipeline(Protocol):
         """Answer a question and yield the events of its journey."""
         ...
 
-    def search(self, question: Question) -> list[Hit]:
-        """Return the best passages for a question."""
+    def search(self, question: Question, limit: int | None = None) -> list[Hit]:
+        """Return the best passages for a question, `limit` at most."""
         ...
 
 
