@@ -61,3 +61,11 @@ def test_an_airflow_connection_is_read_from_its_variable(lore: Lore, databases: 
     path = databases["SHOP_URL"].removeprefix("sqlite:///")
     for value in (databases["SHOP_URL"], json.dumps({"conn_type": "sqlite", "host": path})):
         assert lore("sql", "schema", "other", AIRFLOW_CONN_THE_SHOP=value, **databases).exit_code == 0
+
+
+def test_the_tables_for_a_question_are_shown_with_their_size(lore: Lore, databases: dict[str, str]) -> None:
+    result = lore("sql", "schema", "shop", "--question", "price of a product", **databases, LORE_SQL_TABLES="2")
+    assert result.exit_code == 0, result.output
+    assert "Best first: product, " in result.stderr
+    assert "Found by linked in " in result.stderr
+    assert len([line for line in result.stdout.splitlines() if line.strip()]) == 2 + 2

@@ -29,15 +29,23 @@ def register(app: typer.Typer) -> None:
 def schema(
     database: DatabaseName,
     ddl: Annotated[bool, typer.Option("--ddl", help="Print what a language model gets.")] = False,
+    question: Annotated[str, typer.Option("--question", help="Only the tables that are found for this question.")] = "",
     json: Json = False,
 ) -> None:
     """Show the tables and columns that the assistant may read, and what its policy forbids."""
     from lore.databases.schema.render import render_schema
     from lore.settings import load_settings
-    from lore.wiring.databases import find_database, open_declared
+    from lore.wiring.databases import find_database, open_declared, retrieve_tables
 
-    opened = open_declared(find_database(load_settings(), database))
-    found = opened.schema()
+    settings = load_settings()
+    found = open_declared(find_database(settings, database)).schema()
+    if question:
+        retrieved = retrieve_tables(settings, question, found)
+        found = retrieved.schema
+        message(retrieved.note or f"Found by {retrieved.way} in {1000 * retrieved.seconds:,.0f} ms.")
+        message(
+            f"{retrieved.tokens:,} of {retrieved.whole_tokens:,} tokens. Best first: {', '.join(retrieved.tables)}."
+        )
     if json:
         print_json(_schema_json(found))
     elif ddl:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lore.models.terms import adjacent_pairs, bm25, count_terms, inverse_frequency, terms_by_page, terms_of
+from lore.models.terms import (
+    adjacent_pairs,
+    bm25,
+    count_terms,
+    inverse_frequency,
+    standardized,
+    terms_by_page,
+    terms_of,
+)
 from lore.protocols import Embedder
 from lore.types import Hit
 
@@ -59,7 +67,7 @@ class LocalReranker:
             return []
         _, page = np.unique(np.array([hit.chunk.document_id for hit in hits], dtype=object), return_inverse=True)
         vectors = self._vectors(hits)
-        scores = COSINE_WEIGHT * _standardized(_cosines(self._embedder.embed_query(query), vectors, page))
+        scores = COSINE_WEIGHT * standardized(_cosines(self._embedder.embed_query(query), vectors, page))
         scores += _term_scores(query, hits, page)
         scores = _smoothed(scores, vectors)
         scores += _page_gain(scores, page)
@@ -91,16 +99,10 @@ def _term_scores(query: str, hits: Sequence[Hit], page: Pages) -> Scores:
     pairs = count_terms(adjacent_pairs(query_terms), [adjacent_pairs(text) for text in terms])
     pair_idf = inverse_frequency(terms_by_page(pairs, page))
     return (
-        TERM_WEIGHT * _standardized(bm25(counts, lengths, idf))
-        + PAIR_WEIGHT * _standardized(bm25(pairs, np.maximum(lengths - 1, 0), pair_idf))
-        + PAGE_WEIGHT * _standardized((by_page @ idf)[page])
+        TERM_WEIGHT * standardized(bm25(counts, lengths, idf))
+        + PAIR_WEIGHT * standardized(bm25(pairs, np.maximum(lengths - 1, 0), pair_idf))
+        + PAGE_WEIGHT * standardized((by_page @ idf)[page])
     )
-
-
-def _standardized(values: Scores) -> Scores:
-    """Standard scores; 0 for a column of equal values."""
-    spread = values.std()
-    return (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)
 
 
 def _smoothed(scores: Scores, vectors: Matrix) -> Scores:

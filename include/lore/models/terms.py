@@ -18,6 +18,7 @@ __all__ = [
     "bm25",
     "count_terms",
     "inverse_frequency",
+    "standardized",
     "terms_by_page",
     "terms_of",
 ]
@@ -121,3 +122,9 @@ def bm25(counts: TermCounts, lengths: NDArray[np.int64], idf: NDArray[np.float64
         return np.zeros(len(lengths))
     norm = K1 * (1 - B + B * lengths / lengths.mean())
     return np.asarray((idf * counts * (K1 + 1) / (counts + norm[:, None])).sum(axis=1))
+
+
+def standardized(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard scores; 0 for a column of equal values."""
+    spread = values.std()
+    return (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)

@@ -16,6 +16,7 @@ from lore.errors import ConfigurationError
 from lore.settings.groups import (
     BudgetSettings,
     CallSettings,
+    DatabaseSettings,
     EvaluationSettings,
     GitHubSettings,
     IndexSettings,
@@ -69,6 +70,7 @@ class Settings:
     calls: CallSettings
     budget: BudgetSettings
     query: QuerySettings
+    sql: DatabaseSettings
     evaluation: EvaluationSettings
     records: RecordSettings
     traces: TraceSettings

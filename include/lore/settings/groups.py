@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 __all__ = [
     "BudgetSettings",
     "CallSettings",
+    "DatabaseSettings",
     "EvaluationSettings",
     "GitHubSettings",
     "IndexSettings",
@@ -197,6 +198,18 @@ class QuerySettings(SettingsGroup):
     )
     answer_seconds: Seconds = Field(180.0, description="Limit of writing the answer to its end")
     verify_seconds: Seconds = Field(30.0, description="Limit of verifying the answer by a model")
+
+
+class DatabaseSettings(SettingsGroup):
+    """Questions to databases."""
+
+    variable_prefix = "sql_"
+
+    retrieval: Literal["linked", "keyword", "faiss", "chroma", "none"] = Field(
+        "linked", description="How the tables are found that a question needs"
+    )
+    tables: int = Field(8, ge=1, le=1_000, description="Most tables that a model gets of a schema")
+    schema_tokens: int = Field(4_000, ge=100, description="Most tokens of a schema that a model gets")
 
 
 class EvaluationSettings(SettingsGroup):

@@ -13,10 +13,13 @@ from lore.settings import read_variable
 
 if TYPE_CHECKING:
     from lore.databases.database import OpenDatabase
+    from lore.databases.retrieve.retriever import RetrievedSchema, SchemaRetriever
+    from lore.databases.schema.model import DatabaseSchema
     from lore.declarations.database import DatabaseDeclaration
+    from lore.protocols import Embedder
     from lore.settings import Settings
 
-__all__ = ["find_database", "open_declared"]
+__all__ = ["find_database", "make_schema_retriever", "open_declared", "retrieve_tables"]
 
 AIRFLOW_PREFIX = "AIRFLOW_CONN_"
 """Airflow reads connections from such variables, so the command line does, too."""
@@ -57,6 +60,43 @@ def open_declared(declaration: DatabaseDeclaration, environ: Mapping[str, str] |
             remedy=f"Set {variable} to sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE.",
         )
     return OpenDatabase(declaration, open_database(url, variable))
+
+
+def make_schema_retriever(settings: Settings, embedder: Embedder, way: str = "") -> SchemaRetriever:
+    """Return the way to find tables that the settings name, or `way`. Nothing is embedded yet."""
+    from lore.databases.retrieve.linked import LinkedRetriever
+    from lore.databases.retrieve.vector_indexes import ChromaRetriever, FaissRetriever
+    from lore.databases.retrieve.vectors import VectorFiles
+    from lore.databases.retrieve.words import KeywordRetriever, WholeSchema
+
+    folder = settings.project.cache_dir / "schemas"
+    vectors = VectorFiles(embedder, folder)
+    match way or settings.sql.retrieval:
+        case "none":
+            return WholeSchema()
+        case "keyword":
+            return KeywordRetriever()
+        case "faiss":
+            return FaissRetriever(vectors)
+        case "chroma":
+            return ChromaRetriever(vectors, folder / "chroma")
+    return LinkedRetriever(vectors)
+
+
+def retrieve_tables(settings: Settings, question: str, schema: DatabaseSchema) -> RetrievedSchema:
+    """Return the tables for a question, by the settings' way and limits."""
+    from lore.databases.retrieve.retriever import retrieve_schema
+    from lore.databases.retrieve.words import KeywordRetriever
+    from lore.wiring.models import make_embedder
+
+    return retrieve_schema(
+        question,
+        schema,
+        make_schema_retriever(settings, make_embedder(settings)),
+        KeywordRetriever(),
+        limit=settings.sql.tables,
+        max_tokens=settings.sql.schema_tokens,
+    )
 
 
 def _connection_url(text: str, variable: str) -> str:

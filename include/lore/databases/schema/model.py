@@ -66,7 +66,7 @@ class TableInfo:
         return replace(self, columns=columns, foreign_keys=keys)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DatabaseSchema:
     """The tables of a database, by name. `dialect` is SQLAlchemy's name of the kind of database.
 
