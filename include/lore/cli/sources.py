@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from lore.cli.common import check_sources, open_index
 from lore.cli.output import message, print_json, print_table, show_error
 from lore.errors import LoreError
-
-if TYPE_CHECKING:
-    from lore.declarations import Declaration, Declarations
-    from lore.types import IndexSummary, SourceState
 
 __all__ = ["register"]
 
@@ -36,6 +32,7 @@ def list_sources(context: typer.Context, json: Json = False) -> None:
         return
     from lore.declarations import load_declarations
     from lore.settings import load_settings
+    from lore.wiring.source_rows import source_rows
     from lore.wiring.stores import summarize_index
 
     settings = load_settings()
@@ -44,11 +41,11 @@ def list_sources(context: typer.Context, json: Json = False) -> None:
     rows: list[dict[str, Any]] = []
     try:
         summary = summarize_index(settings, [declaration.id for declaration in declarations.valid])
-        rows = _source_rows(declarations, summary)
+        rows = source_rows(declarations, summary)
     except LoreError as error:  # the declarations can be shown all the same
         problem = error
         unknown = {"state": "unknown", "documents": None, "chunks": None}
-        rows = [row | unknown for row in _source_rows(declarations, None)]
+        rows = [row | unknown for row in source_rows(declarations, None)]
     if json:
         broken = [{"error": error.message, "remedy": error.remedy} for error in declarations.broken]
         print_json({"sources": rows, "broken": broken})
@@ -89,43 +86,6 @@ def remove(
         message(f"Note: {source_id} is still declared in {folder.absolute()}; its next sync indexes it again.")
     if json:
         print_json({"id": source_id, "removed": removed})
-
-
-def _source_rows(declarations: Declarations, summary: IndexSummary | None) -> list[dict[str, Any]]:
-    states = summary.states if summary else {}
-    declared: dict[str, Declaration | None] = {declaration.id: declaration for declaration in declarations.valid}
-    declared |= {source_id: None for source_id in sorted(states) if source_id not in declared}
-    rows: list[dict[str, Any]] = []
-    for source_id, declaration in declared.items():
-        state = states.get(source_id)
-        counts = summary.counts.get(source_id) if summary else None
-        rows.append(
-            {
-                "id": source_id,
-                "kind": declaration.kind if declaration else None,
-                "title": declaration.title if declaration else None,
-                "schedule": declaration.schedule if declaration else None,
-                "documents": counts.documents if counts else 0,
-                "chunks": counts.chunks if counts else 0,
-                "last_sync": state.synced_at.isoformat() if state and state.synced_at else None,
-                "state": state.status if state else "never synced",
-                "reason": state.report.get("reason", "") if state else "",
-                "declared": declaration is not None,
-                "duplicates": _duplicates(state),
-                "lost_text": dict(state.report.get("lost_text") or {}) if state else {},
-                "failures": [
-                    {"document_id": failure.document_id, "reason": failure.reason}
-                    for failure in (state.failures if state else ())
-                ],
-            }
-        )
-    return rows
-
-
-def _duplicates(state: SourceState | None) -> dict[str, Any]:
-    """Return the number of pages that the last sync left hidden, and the first of them with their originals."""
-    report = (state.report.get("duplicates") if state else None) or {}
-    return {"hidden": report.get("hidden", 0), "named": report.get("named", [])}
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:

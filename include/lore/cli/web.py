@@ -57,7 +57,7 @@ def mcp(
     from lore.settings import load_settings
     from lore.types import PUBLIC
 
-    require("mcp", "mcp", "Serving agents")
+    require("mcp", "web", "Serving agents")
     from lore.web.mcp_server import serve_stdio
 
     serve_stdio(load_settings(), tuple(dict.fromkeys((PUBLIC, *(audience or ())))))

@@ -31,7 +31,7 @@ from lore.settings import Settings, load_settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["settings_beside", "settings_in_airflow"]
+__all__ = ["settings_beside", "settings_in_airflow", "settings_of_server"]
 
 WEAVIATE_CONNECTION = "weaviate_default"
 CONNECTIONS = {
@@ -56,6 +56,15 @@ def settings_beside(dag_file: str, **overrides: object) -> Settings:
         "access": folder / "access.yaml",
     }
     return load_settings(None, defaults=defaults, **overrides)
+
+
+def settings_of_server(dags: Path) -> Settings:
+    """Return the settings for Airflow's API server: those beside its DAG files, below Airflow's connections.
+
+    Raises ConfigurationError as `load_settings` does.
+    """
+    overrides: dict[str, Any] = {**dict(_overrides()), **dict(_weaviate())}
+    return settings_beside(str(dags / "ask.py"), **overrides)
 
 
 def settings_in_airflow() -> Settings:

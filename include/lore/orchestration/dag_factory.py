@@ -69,8 +69,13 @@ def make_ingest_dags(folder: Path) -> IngestDags:
 
 
 def index_asset(source_id: str) -> Asset:
-    """Return the asset for a source's passages in the index: DAGs scheduled on it run after a successful sync."""
-    return Asset(name=f"lore_{source_id}", uri=f"lore://index/{source_id}", group="lore")
+    """Return the asset for a source's passages in the index: DAGs scheduled on it run after a successful sync.
+
+    Its `extra` has the address of the source on the page about the index.
+    """
+    address = conf.get("api", "base_url", fallback="").rstrip("/")
+    extra: dict[str, Any] = {"page": f"{address}/lore/index#source-{source_id}"} if address else {}
+    return Asset(name=f"lore_{source_id}", uri=f"lore://index/{source_id}", group="lore", extra=extra)
 
 
 def index_pool() -> str:

@@ -38,6 +38,12 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+FRAMED_HEADERS = HEADERS | {
+    "Content-Security-Policy": HEADERS["Content-Security-Policy"].replace(
+        "frame-ancestors 'none'", "frame-ancestors 'self'"
+    )
+}
+"""For an application whose pages are shown in frames of its own origin."""
 _ORIGIN = re.compile(r"https?://[\w.-]+(:\d{1,5})?/?", re.ASCII | re.IGNORECASE)
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
@@ -91,11 +97,14 @@ class Guard:
     """Refuses other hosts' names (DNS rebinding) and requests that other sites' pages send; adds the headers.
 
     `hosts` are the names by which the application is called; empty accepts any. `sites` are the origins of other sites
-    whose pages may send requests.
+    whose pages may send requests. `framed` lets pages of the application's own origin show it in a frame.
     """
 
-    def __init__(self, app: ASGIApp, hosts: tuple[str, ...], sites: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: tuple[str, ...], sites: tuple[str, ...] = (), *, framed: bool = False
+    ) -> None:
         self._app = app
+        self._headers = FRAMED_HEADERS if framed else HEADERS
         self._hosts = hosts
         self._sites = sites
 
@@ -106,9 +115,9 @@ class Guard:
             return
         request = Request(scope)
         if found := self._refused(request):
-            await found(scope, receive, _with_headers(send))
+            await found(scope, receive, _with_headers(send, self._headers))
             return
-        await self._app(scope, receive, _with_headers(send))
+        await self._app(scope, receive, _with_headers(send, self._headers))
 
     def _refused(self, request: Request) -> Response | None:
         try:
@@ -132,11 +141,11 @@ class Guard:
         return None
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = {name.lower() for name, _ in message["headers"]}
-            added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            added = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
             message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in own)]
         await send(message)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
@@ -24,21 +23,21 @@ from lore.web.access import BodyLimit, Guard
 from lore.web.asking import Asking
 from lore.web.callers import Callers, FindCaller, caller_by_key
 from lore.web.http_errors import add_error_handlers
+from lore.web.index_status import IndexStatus, MayRead, make_index_routes
 from lore.web.login import LOGIN_PATH, make_login_routes
+from lore.web.mcp_server import McpEndpoint
 from lore.web.metrics import Metrics, make_metrics_route
 from lore.web.openai_api import make_openai_routes
 from lore.web.people import caller_by_proxy, caller_by_session
 from lore.web.question_threads import QuestionThreads
-from lore.web.routes import AnswerId, make_routes
+from lore.web.routes import make_routes
 from lore.web.services import Services
 
-if TYPE_CHECKING:
-    from lore.web.mcp_server import McpEndpoint
-
-__all__ = ["WebOptions", "create_app"]
+__all__ = ["WebOptions", "Within", "create_app"]
 
 STATIC = Path(__file__).parent / "static"
 PAGE = STATIC / "index.html"
+INDEX_PAGE = STATIC / "state.html"
 WIDGET = STATIC / "widget.js"
 
 
@@ -65,13 +64,25 @@ class WebOptions:
     session_secret: str | None = None
 
 
-def create_app(services: Services, options: WebOptions | None = None, ways: Sequence[FindCaller] = ()) -> FastAPI:
-    """Return the ASGI application. `ways` are further ways to tell who calls, after keys."""
+@dataclass(frozen=True, slots=True)
+class Within:
+    """An application that has this one inside, such as Airflow, and shows it in frames of its own pages.
+
+    It tells who calls, and which parts of the page about the index they may read.
+    """
+
+    find_caller: FindCaller
+    may_read: MayRead
+    status: IndexStatus
+
+
+def create_app(services: Services, options: WebOptions | None = None, within: Within | None = None) -> FastAPI:
+    """Return the ASGI application, alone or within another one. Agents are served only if its lifespan runs."""
     options = options or WebOptions()
     runner = QuestionThreads(options.workers, options.places)
     metrics = Metrics(services.sources, lambda: runner.waiting)
     find_key = services.records.api_keys().find if services.records else lambda _: None
-    ways = [caller_by_key(find_key), *ways]
+    ways = [within.find_caller] if within else [caller_by_key(find_key)]
     access = options.access or Access()
     if access.login:
         ways.append(caller_by_session(access, options.questions))
@@ -82,7 +93,7 @@ def create_app(services: Services, options: WebOptions | None = None, ways: Sequ
     )
 
     asking = Asking(services, runner, callers, metrics)
-    mcp = _mcp_endpoint(asking)
+    mcp = None if within else McpEndpoint(asking)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -101,9 +112,13 @@ def create_app(services: Services, options: WebOptions | None = None, ways: Sequ
     app.include_router(make_routes(asking))
     app.include_router(make_openai_routes(asking))
     app.include_router(make_metrics_route(metrics, options.metrics_token))
-    app.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
-    app.add_api_route("/a/{answer_id}", _permalink, methods=["GET"], include_in_schema=False, response_model=None)
+    page = partial(_page, PAGE, index="index" if within else "")
+    for path in ("/", "/a/{answer_id}"):
+        app.router.routes.append(Route(path, page, methods=["GET"], include_in_schema=False))
     app.add_api_route("/widget.js", _widget, methods=["GET"], include_in_schema=False, response_model=None)
+    if within:
+        app.include_router(make_index_routes(within.status, within.may_read))
+        app.router.routes.append(Route("/index", partial(_page, INDEX_PAGE), methods=["GET"], include_in_schema=False))
     if mcp:
         app.router.routes.append(Route("/mcp", mcp, methods=["GET", "POST", "DELETE"], include_in_schema=False))
     if access.login:
@@ -118,7 +133,7 @@ def create_app(services: Services, options: WebOptions | None = None, ways: Sequ
         )
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(BodyLimit)
-    app.add_middleware(Guard, hosts=options.hosts, sites=options.sites)
+    app.add_middleware(Guard, hosts=options.hosts, sites=options.sites, framed=within is not None)
     app.add_middleware(
         CORSMiddleware,
         allow_origins=options.sites,
@@ -128,23 +143,10 @@ def create_app(services: Services, options: WebOptions | None = None, ways: Sequ
     return app
 
 
-def _mcp_endpoint(asking: Asking) -> McpEndpoint | None:
-    """Return what serves agents at /mcp, None if the package for it isn't installed."""
-    if find_spec("mcp") is None:
-        return None
-    from lore.web.mcp_server import McpEndpoint
-
-    return McpEndpoint(asking)
-
-
-async def _page(request: Request) -> Response:
+async def _page(file: Path, request: Request, index: str = "") -> Response:
     root = escape(request.scope.get("root_path") or "")
-    text = PAGE.read_text(encoding="utf-8").replace("{root}", root)
+    text = file.read_text(encoding="utf-8").replace("{root}", root).replace("{index}", index)
     return HTMLResponse(text, headers={"Cache-Control": "no-cache"})
-
-
-async def _permalink(request: Request, answer_id: AnswerId) -> Response:
-    return await _page(request)
 
 
 async def _widget() -> Response:

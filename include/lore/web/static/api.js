@@ -1,17 +1,19 @@
 // Calls of the API: JSON, and a stream of server-sent events.
 export class HttpError extends Error {
-  constructor({ message, remedy = "", retry = true, login = "" }) {
+  constructor({ message, remedy = "", retry = true, login = "" }, status = 0) {
     super(message);
     this.remedy = remedy;
     this.retry = retry;
     this.login = login;
+    this.status = status;
   }
 }
 
 async function checked(response) {
   if (response.ok) return response;
   const body = await response.json().catch(() => null);
-  throw new HttpError(body?.error || { message: `The server answered with status ${response.status}.`, retry: true });
+  const unnamed = { message: `The server answered with status ${response.status}.`, retry: true };
+  throw new HttpError(body?.error || unnamed, response.status);
 }
 
 const posted = (body, accept) => ({

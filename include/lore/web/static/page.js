@@ -162,6 +162,11 @@ function setHtml(element, html, prefix) {
 function outward(link) {
   link.target = "_blank";
   link.rel = "noopener noreferrer nofollow";
+  if (window.parent === window) return;
+  link.addEventListener("click", (event) => {
+    event.preventDefault(); // the sandbox of a frame opens no window
+    window.parent.open(link.href, "_blank", "noopener");
+  });
 }
 
 function addCodeButtons(element) {
@@ -481,6 +486,7 @@ function show() {
   else by("question").focus({ preventScroll: true });
 }
 
+by("to-index").hidden = !document.body.dataset.index;
 window.addEventListener("popstate", show);
 try {
   showSources(await json(`${root}/api/sources`));
