@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from lore.errors import StoreError
+from lore.web.app import WebOptions
 
 from tests.web.world import SUGGESTION, Server, World, served
 
@@ -242,3 +243,28 @@ def test_a_question_is_asked_and_judged_by_keyboard_alone(reader: Reader) -> Non
     turn.get_by_role("button", name="Helpful", exact=True).focus()
     page.keyboard.press("Enter")
     turn.locator("[aria-pressed=true]").wait_for()
+
+
+def test_a_server_that_asks_for_keys_takes_one_on_the_page(chromium: Any, tmp_path: Path) -> None:
+    world = World(tmp_path, options=WebOptions(identified=True))
+    assert world.records
+    made, key = world.records.api_keys().create("A person", ["board"], 0)
+    with served(world) as running:
+        page = chromium.new_page(viewport={"width": 320, "height": 800})
+        page.set_default_timeout(15_000)
+        page.goto(f"{running.url}/?q=Where+is+the+API+key+of+the+board%3F")
+        page.fill(".notice input", "lore_wrong")
+        page.press(".notice input", "Enter")
+        page.get_by_text("invalid or was revoked").last.wait_for()
+        page.fill(".notice input", key)
+        page.press(".notice input", "Enter")
+        page.wait_for_selector(".turn .actions")
+        assert "in the safe" in page.locator(".turn .answer").inner_text()
+        page.reload()
+        page.wait_for_selector(".turn .actions")  # the permalink, with the key
+        world.records.api_keys().revoke(made.id)
+        page.goto(f"{running.url}/")
+        page.wait_for_selector("#key-place input")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        page.close()
+    world.close()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from lore.errors import ConfigurationError, StoreError
@@ -87,6 +88,9 @@ def test_a_conversation_reaches_the_pipeline_without_our_links(client: openai.Op
 
 def test_models_are_all_sources_and_each(client: openai.OpenAI) -> None:
     assert [model.id for model in client.models.list()] == ["lore", "lore:docs", "lore:wiki"]
+    assert client.models.retrieve("lore:docs").owned_by == "lore"
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("lore:minutes")
     with pytest.raises(openai.NotFoundError) as caught:
         client.chat.completions.create(model="lore:minutes", messages=ASKED)
     assert caught.value.code == "model_not_found"
@@ -117,6 +121,18 @@ def test_another_kind_of_answer_is_refused_by_its_parameter(
         client.chat.completions.create(**({"model": "lore", "messages": ASKED} | given))
     assert (caught.value.param, caught.value.type) == (param, "invalid_request_error")
     assert caught.value.body
+
+
+def test_what_is_refused_before_the_route_is_an_error_with_a_message(server: Server) -> None:
+    def told(method: str, path: str, **body: Any) -> tuple[int, str]:
+        response = httpx.request(method, f"{server.url}{path}", headers={"Content-Type": "application/json"}, **body)
+        return response.status_code, response.json()["error"]["message"]
+
+    assert told("GET", "/v1/embeddings") == (404, "Not Found.")
+    assert told("GET", "/v1/chat/completions")[0] == 405
+    status, message = told("POST", "/v1/chat/completions", content=b"{")
+    assert (status, "isn't valid JSON" in message) == (400, True)
+    assert told("POST", "/v1/chat/completions", content=b" " * 2_000_000)[0] == 413
 
 
 @pytest.mark.parametrize("stream", [False, True])

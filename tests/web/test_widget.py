@@ -158,14 +158,18 @@ def test_ask_cite_follow_up_and_judge(visitor: Visitor, world: World) -> None:
     turn.locator(".citation").first.click()
     assert turn.locator(".source.lit").count() == 1
     turn.get_by_role("button", name="Not helpful").click()
+    turn.get_by_label("What was wrong?").fill("The command is outdated.")
+    turn.get_by_role("button", name="Send").click()
     turn.locator("[aria-pressed=true]").wait_for()
+    assert turn.locator(".reason").count() == 0
     visitor.ask("And how many calls does it allow?")
     second = visitor.answered(2).bounding_box()["y"]
     assert second - visitor.dialog.locator("#talk").bounding_box()["y"] < 60  # the new question is at the top
     assert world.pipeline.questions[1].history[0].content == SUGGESTION
     address = turn.get_by_role("link", name="Open as a page").get_attribute("href") or ""
     assert world.records
-    assert [one.helpful for one in world.records.get(address.rpartition("/")[2]).feedback] == [False]
+    [opinion] = world.records.get(address.rpartition("/")[2]).feedback
+    assert (opinion.helpful, opinion.reason) == (False, "The command is outdated.")
 
 
 def test_keys_open_it_keep_the_focus_inside_and_give_it_back(visitor: Visitor) -> None:

@@ -19,9 +19,9 @@ MAX_MESSAGES = 1_000
 class ChatRequestError(Exception):
     """A request that is invalid, or for something that Lore doesn't do; `param` is the parameter."""
 
-    def __init__(self, param: str, message: str, *, status: int = 400, code: str | None = None) -> None:
+    def __init__(self, param: str, message: str) -> None:
         super().__init__(message)
-        self.param, self.status, self.code = param, status, code
+        self.param = param
 
 
 class ChatMessage(BaseModel):
@@ -121,4 +121,5 @@ def read_chat(raw: bytes) -> ChatBody:
     except ValidationError as error:
         first = error.errors()[0]
         param = ".".join(map(str, first["loc"]))
-        raise ChatRequestError(param, f"Invalid request: {param or 'the body'} {explain_error(first)}.") from None
+        wrong = f"{param} {explain_error(first)}" if param else "the body isn't valid JSON"
+        raise ChatRequestError(param, f"Invalid request: {wrong}.") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from lore.errors import ConfigurationError, LoreError
@@ -32,9 +33,10 @@ def status_of(error: LoreError) -> tuple[int, dict[str, str]]:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Answer errors of the package and invalid requests in the form of all errors."""
+    """Answer errors of the package, invalid requests and unknown addresses in the form of all errors."""
     app.add_exception_handler(LoreError, _lore_error)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _not_served)
 
 
 def error_response(error: LoreError) -> Response:
@@ -49,6 +51,11 @@ def error_response(error: LoreError) -> Response:
 async def _lore_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, LoreError)  # noqa: S101  registered for it
     return error_response(error)
+
+
+async def _not_served(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101  registered for it
+    return refusal(error.status_code, f"{error.detail}.", "See /openapi.json for the addresses.", error.headers)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -32,6 +32,7 @@ SURFACE = "openai"
 MODEL = "lore"
 """The model that searches all sources; `lore:SOURCE` searches one."""
 KEEP_SECONDS = 10.0
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 BROKEN_OFF = "The answer broke off. Ask again."
 TYPES = {401: "authentication_error", 404: "invalid_request_error", 429: "rate_limit_error"}
 SCHEMA: dict[str, Any] = {
@@ -50,21 +51,38 @@ SCHEMA: dict[str, Any] = {
 def make_openai_routes(asking: Asking) -> APIRouter:
     """Return the routes below /v1."""
     routes = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+    _add_models(routes, asking)
+    _add_completions(routes, asking)
+    return routes
 
-    def models_of(caller: Caller) -> list[str]:
-        return [MODEL, *(f"{MODEL}:{source.id}" for source in asking.services.sources(caller.audiences))]
+
+def _models_of(asking: Asking, caller: Caller) -> list[str]:
+    return [MODEL, *(f"{MODEL}:{source.id}" for source in asking.services.sources(caller.audiences))]
+
+
+def _add_models(routes: APIRouter, asking: Asking) -> None:
+    def models_of_sender(request: Request) -> list[str]:
+        return _models_of(asking, asking.callers.identify(request))
 
     @routes.get("/models", response_model=None)
     async def models(request: Request) -> Response | dict[str, Any]:
         """List the models: `lore`, and `lore:SOURCE` for each source that the caller may read."""
         try:
-            caller = await run_in_threadpool(asking.callers.identify, request)
-            names = await run_in_threadpool(models_of, caller)
+            names = await run_in_threadpool(models_of_sender, request)
         except LoreError as error:
             return _error(error)
-        rows = [{"id": name, "object": "model", "created": 0, "owned_by": "lore"} for name in names]
-        return {"object": "list", "data": rows}
+        return {"object": "list", "data": list(map(_model, names))}
 
+    @routes.get("/models/{name}", response_model=None)
+    async def model(name: str, request: Request) -> Response | dict[str, Any]:
+        """Return one model."""
+        try:
+            return _model(name) if name in await run_in_threadpool(models_of_sender, request) else _no_model(name)
+        except LoreError as error:
+            return _error(error)
+
+
+def _add_completions(routes: APIRouter, asking: Asking) -> None:
     @routes.post("/chat/completions", response_model=None, openapi_extra=SCHEMA)
     async def complete(request: Request) -> Response | dict[str, Any]:
         """Answer the last message of a user; the messages before it are the conversation. System prompts are ignored.
@@ -75,9 +93,8 @@ def make_openai_routes(asking: Asking) -> APIRouter:
             body = read_chat(await request.body())
             text, history = body.question()
             caller = await asking.caller(request)
-            if body.model not in await run_in_threadpool(models_of, caller):
-                message = f"There is no model {body.model!r}. See /v1/models."
-                raise ChatRequestError("model", message, status=404, code="model_not_found")
+            if body.model not in await run_in_threadpool(_models_of, asking, caller):
+                return _no_model(body.model)
             question = Question(
                 text,
                 history=history,
@@ -91,21 +108,27 @@ def make_openai_routes(asking: Asking) -> APIRouter:
             if body.stream:
                 usage = bool(body.stream_options and body.stream_options.include_usage)
                 stream = _stream(answers, name, usage=usage)
-                return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+                return StreamingResponse(stream, media_type="text/event-stream", headers=STREAM_HEADERS)
             answer = await last_item(answers, request)
         except ChatRequestError as error:
-            return _refusal(error.status, str(error), error.param, error.code)
+            return _refusal(400, str(error), error.param)
         except LoreError as error:
             return _error(error)
         return _completion(answer, name) if answer else _refusal(503, BROKEN_OFF)
-
-    return routes
 
 
 def _answers(events: Iterator[Event]) -> Iterator[Answer]:
     for event in events:
         if isinstance(event, Answered):
             yield event.answer
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "lore"}
+
+
+def _no_model(name: str) -> JSONResponse:
+    return _refusal(404, f"There is no model {name!r}. See /v1/models.", "model", "model_not_found")
 
 
 def _refusal(status: int, message: str, param: str | None = None, code: str | None = None) -> JSONResponse:

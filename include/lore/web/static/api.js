@@ -9,6 +9,18 @@ export class HttpError extends Error {
   }
 }
 
+// A key of the API, for servers that answer holders of one alone; it stays until the tab is closed.
+const KEY = "lore-key";
+const stored = () => { try { return sessionStorage.getItem(KEY); } catch { return null; } };
+let key = stored();
+
+export function useKey(text) {
+  key = text;
+  try { sessionStorage.setItem(KEY, text); } catch { /* storage is refused */ }
+}
+
+const withKey = (headers) => (key ? { ...headers, Authorization: `Bearer ${key}` } : headers);
+
 async function checked(response) {
   if (response.ok) return response;
   const body = await response.json().catch(() => null);
@@ -19,12 +31,12 @@ async function checked(response) {
 const posted = (body, accept) => ({
   method: "POST",
   body: JSON.stringify(body),
-  headers: { "Content-Type": "application/json", Accept: accept },
+  headers: withKey({ "Content-Type": "application/json", Accept: accept }),
 });
 
 export async function json(url, body) {
   const accept = "application/json";
-  const response = await fetch(url, body ? posted(body, accept) : { headers: { Accept: accept } }).catch(() => {
+  const response = await fetch(url, body ? posted(body, accept) : { headers: withKey({ Accept: accept }) }).catch(() => {
     throw new HttpError({ message: "The server can't be reached.", remedy: "Check your connection.", retry: true });
   });
   await checked(response);

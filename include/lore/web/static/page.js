@@ -1,6 +1,6 @@
 // The page: one conversation, asked over /api/ask and shown as it comes. HTML comes from the server, which has made it safe;
 // everything else is set as text.
-import { stream, json, HttpError } from "./api.js";
+import { stream, json, useKey, HttpError } from "./api.js";
 import { ago, changed } from "./ago.js";
 import { load, save, clear, remember } from "./device.js";
 
@@ -24,6 +24,24 @@ function loginLink(path) {
   const link = make("a", "Log in", "primary");
   link.href = `${root}${path}?to=${encodeURIComponent(location.pathname.slice(root.length) + location.search)}`;
   return link;
+}
+
+const needsKey = (error) => error.status === 401 && !error.login;
+
+function keyForm(again) {
+  const form = make("form", "", "key");
+  const label = make("label", "Your key");
+  const field = make("input");
+  Object.assign(field, { type: "password", autocomplete: "off", required: true, id: `key-${Math.random().toString(36).slice(2)}` });
+  label.htmlFor = field.id;
+  const use = make("button", "Use it", "primary");
+  form.append(label, field, use);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    useKey(field.value.trim());
+    again();
+  });
+  return form;
 }
 
 const state = { turns: [], sources: [], running: null };
@@ -126,6 +144,8 @@ function fail(turn, before, error) {
   notice.append(make("p", [error.message, error.remedy].filter(Boolean).join(" ")));
   if (error.login) {
     notice.append(loginLink(error.login));
+  } else if (needsKey(error)) {
+    notice.append(keyForm(async () => { await learn(); ask(turn.question, { push: false }); turn.section.remove(); }));
   } else if (error.retry !== false) {
     notice.append(button("Try again", () => {
       notice.remove();
@@ -486,14 +506,21 @@ function show() {
   else by("question").focus({ preventScroll: true });
 }
 
+async function learn() {
+  try {
+    showSources(await json(`${root}/api/sources`));
+    by("welcome-text").textContent = "Ask in your own words. Every answer shows where it comes from.";
+    by("key-place").replaceChildren();
+  } catch (error) {
+    by("known").hidden = true;
+    by("filter").hidden = true;
+    by("welcome-text").textContent = needsKey(error) ? error.message : `${error.message} ${error.remedy || ""}`.trim();
+    if (error.login) showReader("", error.login);
+    by("key-place").replaceChildren(...(needsKey(error) ? [keyForm(learn)] : []));
+  }
+}
+
 by("to-index").hidden = !document.body.dataset.index;
 window.addEventListener("popstate", show);
-try {
-  showSources(await json(`${root}/api/sources`));
-} catch (error) {
-  by("known").hidden = true;
-  by("filter").hidden = true;
-  by("welcome-text").textContent = `${error.message} ${error.remedy || ""}`.trim();
-  if (error.login) showReader("", error.login);
-}
+await learn();
 show();

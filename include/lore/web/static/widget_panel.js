@@ -221,27 +221,48 @@ export function makePanel(shadow, { server, title, placeholder, sources }) {
   }
 
   function actions(turn) {
-    const judge = (text, helpful) => button(text, async (pressed) => {
+    const send = async (pressed, helpful, reason = "") => {
       try {
-        await json(`${server}/api/answers/${turn.answer.id}/feedback`, { helpful });
+        await json(`${server}/api/answers/${turn.answer.id}/feedback`, { helpful, reason });
         turn.answer.helpful = helpful;
         mark();
         keep();
         announce("Thank you.");
+        return true;
       } catch {
         pressed.textContent = "Couldn't send";
+        return false;
       }
+    };
+    const yes = button("Helpful", (pressed) => send(pressed, true));
+    const no = button("Not helpful", () => {
+      if (form.isConnected) return;
+      row.after(form);
+      form.querySelector("textarea").focus();
     });
-    const buttons = [[judge("Helpful", true), true], [judge("Not helpful", false), false]];
+    const form = reasonForm((pressed, reason) => send(pressed, false, reason));
     const mark = () => {
-      for (const [one, helpful] of buttons) {
+      for (const [one, helpful] of [[yes, true], [no, false]]) {
         one.ariaPressed = String(turn.answer.helpful === helpful);
         one.disabled = turn.answer.helpful !== undefined; // one opinion: without a cookie a second would count again
       }
+      if (turn.answer.helpful !== undefined) form.remove();
     };
     mark();
     const page = make("a", { href: `${server}/a/${turn.answer.id}`, target: "_blank", rel: "noopener", textContent: "Open as a page" });
-    return make("div", { className: "actions" }, ...buttons.map(([one]) => one), page);
+    const row = make("div", { className: "actions" }, yes, no, page);
+    return row;
+  }
+
+  function reasonForm(send) {
+    const text = make("textarea", { rows: 2, maxLength: 2_000 });
+    const label = make("label", {}, "What was wrong? (optional)", text);
+    const form = make("form", { className: "reason" }, label, make("button", { type: "submit", textContent: "Send" }));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      send(form.querySelector("button"), text.value.trim());
+    });
+    return form;
   }
 
   // ------------------------------------------------------------------------- from page to page of one visit of the site

@@ -73,6 +73,9 @@ textarea:focus-visible { outline: 0; }
 textarea::placeholder { color: var(--soft); opacity: 1; }
 .field button { background: var(--accent); color: var(--accent-ink); border-color: transparent; font-weight: 600; padding: 6px 16px; }
 .field #stop { background: none; color: inherit; border-color: var(--line); }
+.reason { display: grid; gap: 6px; margin-top: 8px; font-size: .9rem; }
+.reason textarea { display: block; width: 100%; margin-top: 4px; border: 1px solid var(--line); border-radius: 8px; }
+.reason button { justify-self: start; }
 @media (max-width: 480px) { dialog, :host([data-position=left]) dialog { inset: 0; width: 100vw; height: 100dvh; border: 0; border-radius: 0; } }
 @media (prefers-reduced-motion: reduce) { dialog[open] { animation: none; } }
 `;
