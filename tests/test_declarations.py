@@ -14,8 +14,10 @@ from lore.declarations import (
     FilesDeclaration,
     GitHubIssuesDeclaration,
     SlackExportDeclaration,
+    SlackRules,
     load_declaration,
     load_declarations,
+    load_slack_rules,
 )
 from lore.errors import ConfigurationError, DeclarationError
 from pydantic import TypeAdapter, ValidationError
@@ -251,3 +253,27 @@ def test_no_mistake_is_told_in_the_words_of_pydantic(write, kind):
                 assert not any(word in error.message for word in PYDANTIC), error.message
                 assert f"`{key}" in error.message or "the key `" in error.message, error.message
     assert told > 50
+
+
+class TestSlackRules:
+    """The file about the channels of the Slack bot."""
+
+    def test_a_channel_differs_from_the_others(self, write, tmp_path):
+        assert load_slack_rules(tmp_path / "absent.yaml") == SlackRules(answers="thread")
+        rules = load_slack_rules(write("answers: mention\nchannels:\n  C1:\n    answers: auto\n  C2: {}\n"))
+        assert [rules.answers_in(channel) for channel in ("C1", "C2", "C3")] == ["auto", "mention", "mention"]
+
+    @pytest.mark.parametrize(
+        ("text", "parts"),
+        [
+            ("answers: always\n", ["line 1", "`answers`", "'auto'"]),
+            ("channels:\n  C1:\n    anwsers: auto\n", ["line 3", "`channels.C1.anwsers`", "Did you mean `answers`?"]),
+            ("answers: auto\nchannels:\n  general:\n    answers: auto\n", ["line 3", "C0123456789"]),
+            ("channels: [C1]\n", ["line 1", "`channels`"]),
+        ],
+    )
+    def test_what_is_wrong_is_named_with_its_line(self, write, text, parts):
+        with pytest.raises(DeclarationError) as raised:
+            load_slack_rules(write(text, "slack.yaml"))
+        said = f"{raised.value} {raised.value.remedy}"
+        assert all(part in said for part in parts), said

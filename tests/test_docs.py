@@ -10,7 +10,7 @@ import pytest
 import typer
 import yaml
 from lore.cli.app import app
-from lore.declarations import KINDS, load_access, load_assistant, load_declaration
+from lore.declarations import KINDS, load_access, load_assistant, load_declaration, load_slack_rules
 from lore.declarations.database import load_database
 from lore.settings import PREFIX, RESERVED, SETTINGS, VENDOR_NAMES
 from typer.core import TyperGroup
@@ -131,6 +131,8 @@ def test_an_example_in_yaml_can_be_taken_over(text: str, tmp_path: Path) -> None
         assert yaml.safe_load(text)["oauth_config"]["scopes"]["bot"]
     elif "context:" in text:
         assert load_assistant(file).context
+    elif "answers:" in text:
+        assert load_slack_rules(file).channels
     elif "groups:" in text:
         assert load_access(file).groups
     elif "url_variable:" in text:

@@ -53,6 +53,7 @@ def main(base_url: str, token: str, records_url: str, channel: str, *asked: str)
         PostedAnswers(engine),
         Slow(),
         ErrorLog(),
+        is_addressed=lambda question: True,
         history=lambda question: (),
         audiences=lambda question: ("public",),
         below=lambda answer_id: (),

@@ -110,6 +110,7 @@ def make_queue(
     *,
     owner: str = "a",
     clock: Callable[[], float] = monotonic,
+    is_addressed: Callable[[SlackQuestion], bool] = lambda question: True,
     **settings: Any,
 ) -> QuestionQueue:
     """A queue that beats and recovers only when a test says so."""
@@ -120,6 +121,7 @@ def make_queue(
         places,
         pipeline,
         ErrorLog(clock=clock),
+        is_addressed=is_addressed,
         history=lambda question: (),
         audiences=lambda question: ("public",),
         below=lambda answer_id: (BUTTONS,),

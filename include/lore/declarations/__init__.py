@@ -1,7 +1,7 @@
 """Declarations in `dags/sources/*.yaml`: one file for each source, checked key by key before anything runs.
 
 A module for each family of kinds; `kinds` registers them, `load` reads the files, `fields` has the types of values.
-`assistant` declares the assistant itself, and `access` who reads as which audience.
+`assistant` declares the assistant itself, `access` who reads as which audience, and `slack_bot` what the bot answers.
 """
 
 from lore.declarations.access import Access, load_access
@@ -15,6 +15,7 @@ from lore.declarations.kinds import KINDS, Declaration
 from lore.declarations.load import Declarations, load_declaration, load_declarations
 from lore.declarations.site import SiteDeclaration
 from lore.declarations.slack import SlackDeclaration, SlackExportDeclaration
+from lore.declarations.slack_bot import SlackRules, load_slack_rules
 from lore.declarations.stackoverflow import StackOverflowDeclaration
 from lore.declarations.templates import Expression, Template
 
@@ -34,10 +35,12 @@ __all__ = [
     "SiteDeclaration",
     "SlackDeclaration",
     "SlackExportDeclaration",
+    "SlackRules",
     "StackOverflowDeclaration",
     "Template",
     "load_access",
     "load_assistant",
     "load_declaration",
     "load_declarations",
+    "load_slack_rules",
 ]

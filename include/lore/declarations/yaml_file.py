@@ -94,7 +94,7 @@ def explain(path: Path, error: ValidationError, lines: Mapping[KeyPath, int], kn
         name = ".".join(str(part) for part in key)
         wrong.append(f"line {line}: {_what_is_wrong(name, item)}")
         if item["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(str(key[-1]), known, n=1)
+            near = difflib.get_close_matches(str(key[-1]), known, n=1) or difflib.get_close_matches(name, known, n=1)
             remedies.append(f"Did you mean `{near[0]}`?" if near else f"Known keys: {', '.join(sorted(known))}.")
     return DeclarationError(f"{path}, {'; '.join(wrong)}.", remedy=" ".join(remedies) or "Correct the file.")
 

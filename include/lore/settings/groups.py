@@ -258,6 +258,9 @@ class SlackSettings(SettingsGroup):
         description="App configuration token (xoxe.xoxp-…), with which `lore doctor --slack` sees the app's events",
     )
     base_url: str = Field("https://slack.com/api/", description="Slack's Web API, as the bot calls it")
+    channels: File = Field(
+        Path("dags/slack.yaml"), description="File about the channels in which the bot answers; need not exist"
+    )
     workers: int = Field(4, gt=0, le=64, description="Questions that one bot answers at the same time")
     queue: int = Field(100, gt=0, description="Questions that may wait in one bot; more are asked to come later")
     user_limit: int = Field(20, ge=0, description="Questions of one person in ten minutes; 0: no limit")

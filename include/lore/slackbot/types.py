@@ -9,9 +9,9 @@ from lore.errors import LoreError
 
 __all__ = ["Block", "BotIdentity", "EntryPoint", "Room", "SlackCallError", "SlackMessage", "SlackQuestion"]
 
-EntryPoint: TypeAlias = Literal["mention", "direct", "assistant", "thread", "command"]
+EntryPoint: TypeAlias = Literal["mention", "direct", "assistant", "thread", "auto", "command"]
 """The way a question came in: @mention in a channel, direct message, assistant pane, message in a thread in which the
-bot answered before, slash command."""
+bot answered before, question that begins a thread in a channel with `answers: auto`, slash command."""
 
 Room: TypeAlias = Literal["channel", "group", "direct"]
 """The kind of conversation: public or private channel, group direct message, direct message."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lore.declarations import SlackRules
 from lore.protocols import OnUsage
 from lore.query.pipeline import Pipeline
 from lore.query.understand.filters import SearchableSource
@@ -25,6 +26,7 @@ from lore.types import PUBLIC, Chunk, EmbeddedDocument, Message, Question, Recip
 
 from tests.fakes import FakeEmbedder, make_document
 from tests.query.fakes import pipeline_over
+from tests.slackbot.events.bodies import NOWHERE
 from tests.slackbot.fake_slack import BOT, FakeSlack
 
 EMBEDDER = FakeEmbedder(512)
@@ -138,7 +140,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
 def asked(house: House, channel: str, user: str, text: str, *, kind: str = "", **more: object) -> SlackQuestion:
     mention = "" if channel.startswith("D") else f"<@{BOT.user}> "
     message = house.slack.say(channel, user, mention + text, **more)
-    found = read_event(house.slack.event(channel, message, kind=kind), BOT)
+    found = read_event(house.slack.event(channel, message, kind=kind), BOT, NOWHERE, SlackRules())
     assert isinstance(found, SlackQuestion), found
     return found
 

@@ -54,7 +54,7 @@ def test_a_direct_message_a_follow_up_and_a_thread_are_understood(slack: SlackAp
         mentioned = slack.say("U1", PUBLIC, f"<@{BOT_USER}> How do I deploy?")
         waits_for_answers(slack, PUBLIC, mentioned["ts"])
         wait_until_placed(tmp_path, mentioned["ts"])
-        slack.say("U2", PUBLIC, "And on Windows?", thread_ts=mentioned["ts"])
+        slack.say("U1", PUBLIC, "And on Windows?", thread_ts=mentioned["ts"])
         waits_for_answers(slack, PUBLIC, mentioned["ts"], 2)
         slack.say("U2", PUBLIC, "What is for lunch?")
         assert slack.settle()

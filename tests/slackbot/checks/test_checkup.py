@@ -234,6 +234,28 @@ def test_the_maintainers_channel_is_looked_at(channel: Mapping[str, Any] | None,
     assert says in finding.detail
 
 
+@pytest.mark.parametrize(
+    ("text", "channel", "status", "says"),
+    [
+        ("", GENERAL, "skipped", "slack.yaml"),
+        ("channels:\n  C1: {answers: auto}\n", GENERAL, "ok", "1 channels"),
+        ("channels:\n  C1: {answers: auto}\n", {**GENERAL, "is_member": False}, "warning", "isn't a member of C1"),
+        ("channels:\n  C1: {answers: auto}\n", None, "warning", "isn't a member of C1"),
+        ("answers: loud\n", GENERAL, "problem", "line 1"),
+    ],
+    ids=["none", "fine", "isn't a member", "unseen", "broken"],
+)
+def test_the_file_about_channels_is_looked_at(
+    tmp_path: Path, text: str, channel: Mapping[str, Any] | None, status: str, says: str
+) -> None:
+    file = tmp_path / "slack.yaml"
+    if text:
+        file.write_text(text)
+    with AppServer(channel=channel) as slack:
+        finding = check(slack, slack_channels=file)["slack channels"]
+    assert (finding.status, says in finding.detail) == (status, True), finding
+
+
 def test_scopes_that_slack_does_not_tell_are_not_called_missing() -> None:
     with AppServer(scopes=None) as slack:
         found = check(slack)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lore.declarations import SlackRules
 from lore.errors import RecordsError
 from lore.slackbot.events.incoming import Incoming, read_event
 from lore.slackbot.types import BotIdentity, SlackQuestion
@@ -32,7 +33,7 @@ class Answered:
         return (team, channel, thread_ts) in self.threads
 
 
-THERE = Answered(("T1", "C1", ROOT))
+THERE, NOWHERE = Answered(("T1", "C1", ROOT)), Answered()
 
 
 def body(text: str = "How do I rotate a key?", *, outer: dict[str, object] | None = None, **event: object) -> dict:
@@ -51,12 +52,12 @@ def mention(text: str, **event: object) -> dict:
     return made
 
 
-def read(given: dict, places: Answered | None = THERE, now: float = NOW) -> Incoming:
-    return read_event(given, BOT, places, clock=lambda: now)
+def read(given: dict, places: Answered = THERE, now: float = NOW, rules: SlackRules | None = None) -> Incoming:
+    return read_event(given, BOT, places, rules or SlackRules(), clock=lambda: now)
 
 
-def asked(given: dict, places: Answered | None = THERE) -> SlackQuestion:
-    found = read(given, places)
+def asked(given: dict, places: Answered = THERE, rules: SlackRules | None = None) -> SlackQuestion:
+    found = read(given, places, rules=rules)
     assert isinstance(found, SlackQuestion), found
     return found
 

@@ -84,11 +84,18 @@ class TestWhereItListens:
     def test_other_messages_of_a_channel_are_left_alone(self, event: dict) -> None:
         assert isinstance(read(channel("and in version 3?", **event)), Ignored)
 
-    def test_without_records_threads_need_a_mention(self) -> None:
-        assert isinstance(read(channel("and then?", thread_ts=ROOT), places=None), Ignored)
-
     @pytest.mark.parametrize(
-        "text", ["<@U2> what do you think?", " <@U2|ann> see above", "<!subteam^S1> look", "<!here> look", ":tada:", ""]
+        "text",
+        [
+            "<@U2> what do you think?",
+            " <@U2|ann> see above",
+            "<!subteam^S1> look",
+            "<!here> look",
+            ":tada:",
+            "",
+            "ok <@U2>, is it you?",
+            "so cc <!subteam^S1>?",
+        ],
     )
     def test_in_such_a_thread_people_may_talk_to_each_other(self, text: str) -> None:
         assert isinstance(read(channel(text, thread_ts=ROOT)), Ignored)

@@ -105,6 +105,7 @@ class Process:
             self.status,
             errors,
             BackgroundPool(1),
+            is_addressed=lambda question: True,
             answer=never,
             quick_reply=self.quick_replies.reply,
             workers=1,

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from lore.declarations import SlackRules
 from lore.query.understand.plan import HISTORY_CHARACTERS, HISTORY_MESSAGES
 from lore.slackbot.events.incoming import read_event
 from lore.slackbot.reply.conversation import history
 from lore.slackbot.types import SlackMessage, SlackQuestion
 from lore.types import Message as Turn
 
+from tests.slackbot.events.bodies import NOWHERE
 from tests.slackbot.fake_slack import BOT, FakeSlack
 
 ANSWER = "Run `lore key rotate` [1]. The old key works for a day [2][3]."
@@ -44,7 +46,7 @@ class Talk:
 
     def question(self, text: str = "<@UBOT> and in version 3?", **more: Any) -> SlackQuestion:
         said = self.say(text, **more)
-        found = read_event(self.slack.event(self.channel, said), BOT)
+        found = read_event(self.slack.event(self.channel, said), BOT, NOWHERE, SlackRules())
         assert isinstance(found, SlackQuestion), found
         return found
 

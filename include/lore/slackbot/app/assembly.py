@@ -35,6 +35,7 @@ def open_queue(
     pipeline: AnswerPipeline,
     errors: ErrorLog,
     *,
+    is_addressed: Callable[[SlackQuestion], bool],
     history: Callable[[SlackQuestion], Sequence[Message]],
     audiences: Callable[[SlackQuestion], Sequence[str]],
     below: BlocksBelow,
@@ -43,8 +44,9 @@ def open_queue(
 ) -> QuestionQueue:
     """Return a queue that isn't started.
 
-    `history` returns the conversation before a question, `audiences` those that its answer may use, `below` the blocks
-    below an answer; `quick_reply` gives an interrupted reply again. `timing` is that of `QuestionQueue`.
+    `is_addressed` tells whether a message in a thread speaks to the bot. `history` returns the conversation before a
+    question, `audiences` those that its answer may use, `below` the blocks below an answer; `quick_reply` gives an
+    interrupted reply again. `timing` is that of `QuestionQueue`.
     """
     clock = leases.clock
     budgets, refusals = RateBudgets(clock=clock), RefusalCache(clock=clock)
@@ -69,6 +71,7 @@ def open_queue(
         status,
         errors,
         background,
+        is_addressed=is_addressed,
         answer=worker.answer,
         quick_reply=quick_reply,
         workers=workers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from lore.declarations import load_slack_rules
 from lore.records.leases import LeaseStore
 from lore.records.posted_answers import PostedAnswers
 from lore.settings import Settings
@@ -21,7 +22,7 @@ from lore.slackbot.queue.leases import HeldLeases
 from lore.slackbot.queue.question_queue import QuestionQueue
 from lore.slackbot.queue.rate_limits import RateLimiter
 from lore.slackbot.reply.answer_worker import AnswerPipeline
-from lore.slackbot.reply.conversation import history
+from lore.slackbot.reply.conversation import history, is_addressed
 from lore.slackbot.reply.suggested_prompts import load_suggested_prompts
 from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.error_log import ErrorLog
@@ -83,7 +84,8 @@ def open_bot(
     transport: Callable[[App], Transport],
     signing_secret: str = "",
 ) -> Bot:
-    """Return a bot that isn't started. Raises DeclarationError for an invalid file about the assistant."""
+    """Return a bot that isn't started. Raises DeclarationError for an invalid file about the assistant or channels."""
+    rules = load_slack_rules(settings.slack.channels)
     posted, opinions = PostedAnswers(records.engine), records.opinions()
     audiences = Audiences(slack, identity)
     privacy = Privacy(slack, opinions, forget=records.forget, flush=recorder.flush)
@@ -101,6 +103,7 @@ def open_bot(
         posted,
         pipeline,
         errors,
+        is_addressed=lambda question: is_addressed(question, slack, identity),
         history=lambda question: history(question, slack, identity),
         audiences=audiences.of,
         below=feedback_blocks,
@@ -110,7 +113,7 @@ def open_bot(
         queue,
         quick_replies,
         slack,
-        read_event=lambda body: read_event(body, identity, posted),
+        read_event=lambda body: read_event(body, identity, posted, rules),
         read_command=lambda body: read_command(body, identity),
         prompts=load_suggested_prompts(settings.project.assistant),
     )

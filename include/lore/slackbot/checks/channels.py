@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from lore.declarations import load_slack_rules
 from lore.doctor.finding import Finding
 from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.types import SlackCallError
 from lore.sources.payload import as_mapping, as_mappings, as_text
 
-__all__ = ["check_feedback", "check_private", "one_line"]
+__all__ = ["check_feedback", "check_private", "check_rules", "one_line"]
 
 MAX_NAMED = 10
 LIST_LIMIT = "200"
@@ -38,6 +41,29 @@ def check_feedback(bot: SlackCaller, channel: str) -> Finding:
             "Choose another.",
         )
     return Finding(name, "ok", shown)
+
+
+def check_rules(bot: SlackCaller, file: Path) -> Finding:
+    """Check the file about channels, and that the bot is a member of each."""
+    name = "slack channels"
+    if not file.exists():
+        return Finding(name, "skipped", f"there is no {file.absolute()}: all channels have the same rules")
+    rules = load_slack_rules(file)
+    absent = [channel for channel in rules.channels if not _is_member(bot, channel)]
+    if absent:
+        detail = f"the bot isn't a member of {', '.join(absent[:MAX_NAMED])}, which {file} declares"
+        return Finding(name, "warning", detail, "Invite the bot there: /invite @NAME. Or remove the channels.")
+    return Finding(name, "ok", f"{len(rules.channels)} channels with rules of their own; else answers: {rules.answers}")
+
+
+def _is_member(bot: SlackCaller, channel: str) -> bool:
+    try:
+        found = as_mapping(bot.call("conversations.info", params={"channel": channel}).get("channel"))
+    except SlackCallError as error:
+        if error.code != "channel_not_found":
+            raise
+        return False
+    return found.get("is_member") is True
 
 
 def check_private(bot: SlackCaller) -> Finding:

@@ -14,7 +14,7 @@ from typing import Any
 from lore.doctor.finding import Finding, guarded
 from lore.errors import LoreError
 from lore.settings import Settings
-from lore.slackbot.checks.channels import check_feedback, check_private, one_line
+from lore.slackbot.checks.channels import check_feedback, check_private, check_rules, one_line
 from lore.slackbot.checks.manifest import MANIFEST, AppManifest, lacking_events, lacking_features, scope_is_for
 from lore.slackbot.slack_api.caller import SlackCaller
 from lore.slackbot.types import SlackCallError
@@ -55,8 +55,9 @@ def examine_slack(settings: Settings, manifest: Path = MANIFEST) -> Iterator[Fin
         channel = settings.slack.feedback_channel
         yield guarded("slack feedback channel", lambda: check_feedback(checkup.bot, channel))
         yield guarded("slack private channels", lambda: check_private(checkup.bot))
+        yield guarded("slack channels", lambda: check_rules(checkup.bot, settings.slack.channels))
     else:
-        for name in ("slack feedback channel", "slack private channels"):
+        for name in ("slack feedback channel", "slack private channels", "slack channels"):
             yield Finding(name, "skipped", "needs the bot token")
 
 

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from lore.declarations import SlackRules
 from lore.records.posted_answers import PostedAnswers
+from lore.slackbot.events.addressing import is_acknowledgement, is_question, is_thanks
 from lore.slackbot.events.mentions import addresses_others, has_words, mentions, question_text
 from lore.slackbot.types import BotIdentity, EntryPoint, Room, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
@@ -61,7 +63,8 @@ Incoming: TypeAlias = SlackQuestion | Greeting | ForgetMe | Ignored
 def read_event(
     body: Mapping[str, Any],
     identity: BotIdentity,
-    posted: PostedAnswers | None = None,
+    posted: PostedAnswers,
+    rules: SlackRules,
     *,
     clock: Callable[[], float] = time.time,
 ) -> Incoming:
@@ -69,14 +72,14 @@ def read_event(
 
     The mention event and the message event of one message are read alike, but for `room`: only the message event tells
     a group direct message. So access never depends on `room` alone. `posted` knows the threads in which the bot
-    answered; without it, only mentions and direct messages are questions. `clock` is in seconds since the epoch.
+    answered, and `rules` which messages it answers in a channel. `clock` is in seconds since the epoch.
     """
     event = as_mapping(body.get("event"))
     reason = _no_question(event) or _no_person(event, identity, as_text(body.get("api_app_id")))
     if reason:
         return Ignored(reason)
     room = _room(event)
-    via = _way(event, room, identity, posted)
+    via = _way(event, room, identity, posted, rules)
     if isinstance(via, Ignored):
         return via
     if clock() - float(event["ts"]) > MAX_AGE_SECONDS:
@@ -144,18 +147,23 @@ def _room(event: Payload) -> Room:
     return ROOMS.get(as_text(event.get("channel_type")), "channel")
 
 
-def _way(event: Payload, room: Room, identity: BotIdentity, posted: PostedAnswers | None) -> EntryPoint | Ignored:
+def _way(
+    event: Payload, room: Room, identity: BotIdentity, posted: PostedAnswers, rules: SlackRules
+) -> EntryPoint | Ignored:
     text, thread = as_text(event.get("text")), as_text(event.get("thread_ts"))
     in_thread = is_ts(thread) and thread != event["ts"]
     if room == "direct":  # in the assistant pane every message is in a thread, and nothing else tells it apart
         return "assistant" if in_thread or as_mapping(event.get("assistant_thread")) else "direct"
     if event["type"] == "app_mention" or mentions(text, identity.user):
         return "mention"
-    if room == "group" or not in_thread:
+    answers, said = rules.answers_in(event["channel"]), question_text(text, identity.user)
+    if room == "group" or answers == "mention" or (answers == "thread" and not in_thread):
         return Ignored("it does not mention the bot")
-    if addresses_others(text, identity.user) or not has_words(question_text(text, identity.user)):
+    if addresses_others(text, identity.user) or not has_words(said) or is_acknowledgement(said):
         return Ignored("it speaks to somebody else, or says nothing")
-    if posted is None or not posted.answered_in(identity.team, event["channel"], thread):
+    if not in_thread:
+        return "auto" if is_question(said) else Ignored("it asks nothing")
+    if not posted.answered_in(identity.team, event["channel"], thread):
         return Ignored("the bot did not answer in that thread")
     return "thread"
 
@@ -178,7 +186,9 @@ def _ask(event: Payload, room: Room, via: EntryPoint, identity: BotIdentity, *, 
 
 def _outcome(question: SlackQuestion) -> Incoming:
     said = _phrase(question.text)
-    if not has_words(said) or (said == "help" and question.via != "thread"):
+    if is_thanks(question.text):
+        return Ignored("it says thanks")
+    if not has_words(said) or (said == "help" and question.via not in ("thread", "auto")):
         return Greeting(replace(question, text=""))
     if said in FORGET and question.via in ("direct", "assistant", "command"):
         return ForgetMe(question)

@@ -13,7 +13,7 @@ MAX_CHARACTERS = 12_000
 """Characters of a message that are read; a longer question is a log that was pasted."""
 
 _MENTION = re.compile(r"(?:(?<![ \t])[ \t]+)?<@(?P<user>[A-Z0-9]+)(?:\|[^<>\n]*)?>[ \t]*(?:[:,](?![\w+'-]+:)[ \t]*)?")
-_OTHERS = re.compile(r"\s*<(?:@(?P<user>[A-Z0-9]+)|!(?:subteam\^|channel|here|everyone))")
+_OTHERS = re.compile(r"<(?:@(?P<user>[A-Z0-9]+)|!(?:subteam\^|channel|here|everyone))")
 _EMOJI = re.compile(r":[\w+'-]+:")
 
 
@@ -23,9 +23,8 @@ def mentions(text: str, user: str) -> bool:
 
 
 def addresses_others(text: str, bot: str) -> bool:
-    """Return True if a message begins with a mention of a group, or of somebody who isn't the bot."""
-    match = _OTHERS.match(text)
-    return match is not None and match["user"] != bot
+    """Return True if a message mentions a group, or somebody who isn't the bot."""
+    return any(match["user"] != bot for match in _OTHERS.finditer(text))
 
 
 def question_text(text: str, bot: str, names: SlackNames | None = None) -> str:

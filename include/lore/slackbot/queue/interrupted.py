@@ -38,7 +38,8 @@ def settle(lease: Lease, slack: BotApi, posted: PostedAnswers, text: str = phras
         seen = _look(lease, slack)
         if _may_answer(lease, seen):
             return False
-        _end(lease, slack, seen, text)
+        if seen or lease.is_awaited:
+            _end(lease, slack, seen, text)
         if seen and seen.answer_id:
             record_posts(posted, lease.question, seen.all_ts, seen.answer_id)
     lease.finish()

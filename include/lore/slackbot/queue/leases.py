@@ -97,6 +97,11 @@ class Lease:
         """The reply to somebody who asked nothing, such as a greeting; "" for a question."""
         return str(self.data.get("courtesy", ""))
 
+    @property
+    def is_awaited(self) -> bool:
+        """True if somebody waits for a reply: the message speaks to the bot, as far as is known."""
+        return self.question.via not in ("thread", "auto") or "addressed" in self.data
+
     @contextmanager
     def speaking(self) -> Iterator[None]:
         """Keep every other thread from speaking to the asker meanwhile. Raises LeaseLost."""

@@ -42,7 +42,8 @@ logger = logging.getLogger(__name__)
 class QuestionQueue:
     """Takes questions, lets workers answer them, and takes over those of processes that died.
 
-    `answer` answers a leased question, and `quick_reply` one that asked nothing; neither raises. Leases are extended
+    `is_addressed` tells whether a message in a thread speaks to the bot, and raises SlackCallError. `answer` answers a
+    leased question, and `quick_reply` one that asked nothing; neither raises. Leases are extended
     every `extend_seconds`, and interrupted questions looked for every `recover_seconds`; 0 never does so by itself.
     """
 
@@ -57,6 +58,7 @@ class QuestionQueue:
         errors: ErrorLog,
         background: BackgroundPool,
         *,
+        is_addressed: Callable[[SlackQuestion], bool],
         answer: Callable[[Lease], None],
         quick_reply: Callable[[Lease], None],
         workers: int,
@@ -71,6 +73,7 @@ class QuestionQueue:
         self._status = status
         self._errors = errors
         self._background = background
+        self._is_addressed = is_addressed
         self._answer = answer
         self._quick_reply = quick_reply
         self._workers = workers
@@ -96,16 +99,10 @@ class QuestionQueue:
         lease = self._leases.acquire(question)
         if lease is None:
             return
-        if hit := self._limiter.admit(question):
-            text = phrases.rate_limited(hit.scope, hit.limit, hit.seconds) if hit.is_first else ""
-            self._background.soon(lambda: self._turn_away(lease, text, privately=question.room != "direct"))
-        elif self._enqueue(lease):
-            return
-        elif self._stopping.is_set():
-            lease.release()
-        else:
-            text = phrases.full(len(self._waiting))
-            self._background.soon(lambda: self._turn_away(lease, text, privately=False))
+        if lease.is_awaited or question.via == "auto":
+            self._admit(lease)
+        else:  # the thread is read first: people may talk to each other
+            self._background.soon(lambda: self._consider(lease))
 
     def wait_until_idle(self, seconds: float) -> bool:
         """Wait so long until no question waits or is being answered; return True if that came true."""
@@ -153,6 +150,29 @@ class QuestionQueue:
             self._heartbeat.join()
 
     # ------------------------------------------------------------------------------------------------------- answering
+
+    def _consider(self, lease: Lease) -> None:
+        """Take a message in a thread that speaks to the bot, and leave any other alone."""
+        with lease.handling(self._errors):
+            if self._is_addressed(lease.question):
+                lease.note(addressed="yes")
+                self._admit(lease)
+            else:
+                lease.finish()
+
+    def _admit(self, lease: Lease) -> None:
+        """Let a question wait for its answer, unless too many were asked."""
+        question = lease.question
+        if hit := self._limiter.admit(question):
+            text = phrases.rate_limited(hit.scope, hit.limit, hit.seconds) if hit.is_first and lease.is_awaited else ""
+            self._background.soon(lambda: self._turn_away(lease, text, privately=question.room != "direct"))
+        elif self._enqueue(lease):
+            return
+        elif self._stopping.is_set():
+            lease.release()
+        else:
+            text = phrases.full(len(self._waiting)) if lease.is_awaited else ""
+            self._background.soon(lambda: self._turn_away(lease, text, privately=False))
 
     def _enqueue(self, lease: Lease) -> bool:
         """Let a question wait for a worker; return False if there is no room."""
@@ -208,6 +228,8 @@ class QuestionQueue:
         lease.question = replace(asked, text=text)
         if not text:  # it was deleted meanwhile
             lease.finish()
+        elif asked.via == "thread" and not lease.is_awaited:
+            self._background.soon(lambda: self._consider(lease))
         elif not self._enqueue(lease):
             lease.release()
 

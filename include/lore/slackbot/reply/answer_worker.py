@@ -81,7 +81,8 @@ class AnswerWorker:
         except Exception as error:
             reason = str(error) if isinstance(error, LoreError) else describe_error(error)
             logger.error("A question in %s was not answered: %s", lease.question.channel, reason)
-            delivery.apologize(notices.for_error(error))
+            if lease.is_awaited:
+                delivery.apologize(notices.for_error(error))
 
     def _run(self, lease: Lease, delivery: Delivery) -> None:
         asked = lease.question
@@ -106,6 +107,8 @@ class AnswerWorker:
                     if event.corrected:
                         delivery.correct()
                 elif isinstance(event, Answered):
+                    if not (event.answer.found or lease.is_awaited):
+                        return
                     record_posts(self._posted, asked, delivery.finish(event.answer), event.answer.id)
                 else:
                     self._status.show(lease, _status(event))

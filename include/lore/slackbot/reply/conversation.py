@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Literal, TypeAlias
 
 from lore.query.understand.plan import HISTORY_CHARACTERS, HISTORY_MESSAGES
+from lore.slackbot.events.addressing import is_acknowledgement, is_question
 from lore.slackbot.events.incoming import SAID, SLACKBOT
 from lore.slackbot.events.mentions import has_words, question_text
 from lore.slackbot.slack_api.api import BotApi
@@ -27,7 +28,7 @@ from lore.sources.slack.values import is_ts
 from lore.types import Message
 from lore.visible_text import UNSEEN
 
-__all__ = ["history"]
+__all__ = ["history", "is_addressed"]
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,41 @@ def history(
     return tuple(Message(turn.role, turn.text) for turn in _chosen([turn for turn in turns if turn]))
 
 
+def is_addressed(question: SlackQuestion, slack: BotApi, identity: BotIdentity) -> bool:
+    """Return True if a message in a thread, which mentions nobody, speaks to the bot. Raises SlackCallError.
+
+    Right below its answer to the asker that is a question, or anything else while only those two have spoken. Further
+    down it is a question while only those two have spoken; among more people it is nothing.
+    """
+    before = _before(question, slack.replies(question.channel, question.thread_ts))
+    people = {
+        as_text(one.get("user")) for one in before if not (one.get("bot_id") or one.get("subtype") == "bot_message")
+    }
+    is_alone = people - {identity.user, SLACKBOT, ""} <= {question.user}
+    if not (before and _is_own(before[-1], identity) and _asker(before, identity) == question.user):
+        return is_alone and is_question(question.text)
+    return is_question(question.text) or (is_alone and not is_acknowledgement(question.text))
+
+
+def _asker(messages: Sequence[Payload], identity: BotIdentity) -> str:
+    """Return the person to whom the bot wrote the last message; one that still grows doesn't say."""
+    key = as_text(_note(messages[-1]).get("key"))
+    asked = [one for one in messages if not _is_own(one, identity)]
+    return next(
+        (as_text(one.get("user")) for one in reversed(asked) if not key or key.endswith(f":{one.get('ts')}")), ""
+    )
+
+
+def _is_own(message: Payload, identity: BotIdentity) -> bool:
+    bot = as_text(message.get("bot_id"))
+    return as_text(message.get("user")) == identity.user or bot == identity.bot != ""
+
+
+def _note(message: Payload) -> Payload:
+    """Return what one of the bot's messages says of itself."""
+    return as_mapping(as_mapping(message.get("metadata")).get("event_payload"))
+
+
 def _said(question: SlackQuestion, slack: BotApi) -> list[Payload]:
     """Return the messages before the question, oldest first."""
     if question.via == "command":
@@ -90,7 +126,7 @@ def _before(question: SlackQuestion, messages: Iterable[Payload]) -> list[Payloa
 def _turn(message: Payload, question: SlackQuestion, identity: BotIdentity, *, root: bool) -> _Turn | None:
     """Return the text and speaker of a message; None if it is no part of the conversation."""
     user, bot = as_text(message.get("user")), as_text(message.get("bot_id"))
-    if user == identity.user or (bot and bot == identity.bot):
+    if _is_own(message, identity):
         text = _answer(message)
         return _Turn("assistant", text) if text else None
     by_bot = bool(bot) or user == SLACKBOT or message.get("subtype") == "bot_message"
@@ -109,7 +145,7 @@ def _turn(message: Payload, question: SlackQuestion, identity: BotIdentity, *, r
 
 def _answer(message: Payload) -> str:
     """Return the text of one of the bot's answers, without sources and buttons; "" for its other messages."""
-    payload = as_mapping(as_mapping(message.get("metadata")).get("event_payload"))
+    payload = _note(message)
     if payload and not payload.get("answer"):
         return ""  # a status, an apology or a greeting
     blocks = as_mappings(message.get("blocks"))

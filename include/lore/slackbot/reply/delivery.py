@@ -51,7 +51,8 @@ class Delivery:
         self._unread = ""
         self._pending = ""
         self._due: float | None = None
-        self._waits_for_end = lease.question.via == "command"  # an ephemeral message can't grow
+        # An ephemeral message can't grow, and who didn't ask the bot is told only what it found.
+        self._waits_for_end = lease.question.via == "command" or not lease.is_awaited
         self._may_have_gap = False
 
     def grow(self, piece: str) -> None:

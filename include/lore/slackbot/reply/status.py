@@ -62,6 +62,8 @@ class StatusIndicator:
     def _is_due(self, lease: Lease) -> bool:
         if lease.closed or lease.refusal or not lease.status or lease.kind not in ("", "placeholder"):
             return False
+        if not lease.is_awaited:  # there may be no answer
+            return False
         if lease.question.via == "command":
             return not lease.shown_status
         has_faded = lease.kind == "" and self._clock() - lease.shown_status_at >= FADES_SECONDS
