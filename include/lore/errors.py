@@ -117,6 +117,14 @@ class StoreError(LoreError):
     """A store that couldn't carry out a request."""
 
 
+class StagedFileError(StoreError):
+    """A file of the staging area that is `missing`, incomplete or invalid."""
+
+    def __init__(self, message: str, *, remedy: str = "", missing: bool = False) -> None:
+        super().__init__(message, remedy=remedy)
+        self.missing = missing
+
+
 class ModelError(LoreError):
     """A model that is unreachable, refused the request, or returned an unusable reply."""
 

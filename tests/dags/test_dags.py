@@ -127,6 +127,11 @@ def test_a_shard_that_fails_fails_the_run_and_nothing_is_reconciled(
         run.value("reconcile")
 
 
+def test_a_question_to_an_undeclared_source_fails(project: Project) -> None:
+    run = project.airflow.run("ask", {"question": "How often is the signing key rotated?", "sources": ["ntoes"]})
+    assert "No source 'ntoes' is declared" in str(run.errors["answer"]) and "notes" in str(run.errors["answer"])
+
+
 def test_ask_answers_with_citations_and_buttons_for_them(project: Project) -> None:
     project.airflow.run("ingest_notes")
     run = project.airflow.run("ask", {"question": "How often is the signing key rotated?", "sources": ["notes"]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,9 @@ class Lore:
         self._index = index
         self._forms = forms
 
-    def run(self, dag_id: str, **params: Any) -> LocalRun:
+    def run(self, dag_id: str, *, triggered: datetime | None = None, **params: Any) -> LocalRun:
         """With a form filled in anew: in one process Airflow remembers in a DAG what its last run was given."""
-        return self._project.airflow.run(dag_id, {**self._forms[dag_id], **params})
+        return self._project.airflow.run(dag_id, {**self._forms[dag_id], **params}, triggered=triggered)
 
     @property
     def versions(self) -> IndexVersions:
@@ -170,6 +171,17 @@ def test_what_is_handed_on_of_a_verdict_stays_small(project: Project) -> None:
     assert (handed_on.decision, handed_on.difference) == ("refused", -0.1)
 
 
+def test_a_question_set_that_cannot_judge_is_refused_before_anything_is_built(
+    lore: Lore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tmp_path / "one.yaml"
+    one.write_text("- question: Which command rotates the keys?\n  pages: [notes:keys.md]\n")
+    monkeypatch.setenv("LORE_QUESTIONS", str(one))
+    run = lore.run("rebuild", chunk_characters=300)
+    assert isinstance(run.errors["prepare"], ConfigurationError) and "1 of 1 questions" in str(run.errors["prepare"])
+    assert lore.roles == {1: "live"}
+
+
 def test_a_person_reads_the_report_and_approves(lore: Lore) -> None:
     assert lore.build(300, spoilt=True) == 2
     with a_person_who("Approve", name="Ada") as asked:
@@ -210,6 +222,20 @@ def test_a_rollback_flips_back_and_takes_in_what_was_missed(lore: Lore) -> None:
     assert run.succeeded, run.errors
     assert run.value("roll_back") == 1
     assert run.tasks["settings_fit"] == "success"
+    assert lore.roles == {1: "live", 2: "previous"}
+
+
+def test_a_cleared_rollback_or_promotion_does_not_act_a_second_time(lore: Lore) -> None:
+    before = datetime.now(UTC) - timedelta(hours=1)
+    lore.build(300)
+    lore.versions.promote(2, None, force=True)
+    assert lore.run("rollback_version").value("roll_back") == 1
+    again = lore.run("rollback_version", triggered=before)  # as the same run, cleared
+    assert again.succeeded and again.value("roll_back") == 1
+    assert lore.roles == {1: "live", 2: "previous"}, "version 2, from which it was rolled back, isn't live again"
+    promoted = lore.run("promote_version", triggered=before, version=2, force=True)
+    assert isinstance(promoted.errors["promote"], GateError)
+    assert "Version 1 went live after this run was triggered" in str(promoted.errors["promote"])
     assert lore.roles == {1: "live", 2: "previous"}
 
 

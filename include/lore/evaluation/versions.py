@@ -185,6 +185,14 @@ class IndexVersions:
             progress=listener,
         )
 
+    def check_questions(self) -> None:
+        """Raise ConfigurationError if the question set of the settings is invalid, or can't judge the live version."""
+        live = self._live()
+        self._search(live)
+        questions = self._settings.evaluation.questions
+        if questions is not None:
+            locate(load_questions(questions), self._versions.open(live.number).documents())
+
     def _note(self, number: int, scores: Mapping[str, Any]) -> None:
         version = self._version(number)
         self._versions.save(replace(version, scores={**version.scores, **scores}))
@@ -235,18 +243,23 @@ class IndexVersions:
                 raise
         self._versions.promote(number)
 
-    def rollback(self) -> int:
-        """Make the previously live version live again and return its number. Raises ConfigurationError.
+    def rollback(self, number: int | None = None) -> int:
+        """Make a version live that was live before, by default the previous one, and return its number.
 
-        `catch_up_live` then adds what was synced while it was not live.
+        `build` then adds what was synced while it was not live. Raises ConfigurationError.
         """
+        number = self.previous() if number is None else self._version(number).number
+        self._versions.promote(number)
+        return number
+
+    def previous(self) -> int:
+        """Return the number of the previously live version. Raises ConfigurationError if there is none."""
         previous = self._versions.previous()
         if previous is None:
             raise ConfigurationError(
                 "No previously live version is left, so there is nothing to roll back to.",
                 remedy="See: lore index list",
             )
-        self._versions.promote(previous)
         return previous
 
     def fits(self, number: int) -> bool:

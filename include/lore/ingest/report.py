@@ -151,7 +151,7 @@ class SyncReport:
     """Outcome of a whole sync: documents by outcome, chunks written, embedding calls and texts, seconds of work.
 
     `resumed` documents were staged by an interrupted run and not read again. `lost_text` maps the source's documents,
-    also unchanged ones, to the share of their text, in percent, that conversion left out.
+    also unchanged ones, to the share of their text, in percent, that conversion left out. `attempt` names the run.
     """
 
     source_id: str
@@ -170,6 +170,7 @@ class SyncReport:
     spent: UsageTotal = UsageTotal()
     resumed: int = 0
     lost_text: Mapping[str, int] = field(default_factory=dict)
+    attempt: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""

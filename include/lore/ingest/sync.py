@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from lore.errors import LoreError, RemovalFloorError
+from lore.errors import LoreError, RemovalFloorError, SyncError
 from lore.ingest.extract.checkpoint import Checkpoints, resume_key
 from lore.ingest.extract.extraction import Extraction
 from lore.ingest.extract.source_state import SourceStateTracker
@@ -226,9 +226,12 @@ class Sync:
 
         Raises RemovalFloorError if more would be removed than the declaration allows, StoreError if the store doesn't
         hold what was written, SyncError if too many documents failed, and SourceError if the source stopped early. The
-        source's state keeps each of them, and the cursor stays where it must.
+        source's state keeps each of them, and the cursor stays where it must. A run that has ended returns its report
+        again.
         """
         started = time.monotonic()
+        if ended := self._ended(extraction):
+            return ended
         manifest = Staging.read(extraction)
         source_id = self._source.id
         failures = (*manifest.failures, *(failure for report in reports for failure in report.failures))
@@ -292,12 +295,26 @@ class Sync:
                 indexed=[document_id for part in reports for document_id in part.indexed],
                 gone=gone if removed else (),
             ),
+            attempt=Staging.attempt_of(extraction),
         )
         self._state.save(report, self._state.reached(manifest, failures) if error is None else None)
         if error is None or not error.retryable:  # a retry of this step needs the manifest
             Staging(self._staging_uri, source_id, manifest.run_id).remove()
         if problem:
             raise problem
+        return report
+
+    def _ended(self, extraction: str) -> SyncReport | None:
+        """Return the report of a run that has ended before; None if it hasn't.
+
+        A process that was killed after the last write, and a task that is cleared, come here a second time.
+        """
+        last = self._state.last_report()
+        if last.get("attempt") != Staging.attempt_of(extraction) or Staging.exists(extraction):
+            return None
+        report = SyncReport.from_json(last)
+        if report.status == "failed":
+            raise SyncError(report.reason)
         return report
 
 

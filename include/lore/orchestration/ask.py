@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import DAG, BaseOperator, BaseOperatorLink, Param
 from airflow.sdk.bases.xcom import BaseXCom
 
+from lore.errors import ConfigurationError
 from lore.orchestration.connections import settings_in_airflow
 from lore.orchestration.dag_factory import shared_embedder
 from lore.orchestration.retries import RETRIES
 from lore.types import Answer, Citation, Question
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow.sdk import Context
 
     from lore.declarations import Declaration
@@ -77,12 +80,25 @@ class AskOperator(BaseOperator):
         params: Any = context["params"]
         settings = settings_in_airflow()
         question = Question(params["question"], sources=tuple(params["sources"] or ()), surface="airflow")
+        _require_declared(question.sources, settings.project.sources_dir)
         with make_recorder(settings) as recorder:
             pipeline = make_pipeline(settings, embedder=shared_embedder(settings), recorder=recorder)
             answer = pipeline.ask(question)
         for line in answer_lines(answer):
             self.log.info("%s", line)
         return answer_to_json(answer)
+
+
+def _require_declared(source_ids: Sequence[str], folder: Path) -> None:
+    """Raise ConfigurationError for an undeclared source: a question to it would find nothing, and look answered."""
+    from lore.declarations import load_declarations
+
+    declared = [declaration.id for declaration in load_declarations(folder).valid]
+    for source_id in source_ids:
+        if source_id not in declared:
+            raise ConfigurationError(
+                f"No source {source_id!r} is declared.", remedy=f"Declared are: {', '.join(declared) or 'none'}."
+            )
 
 
 def make_ask_dag(declarations: Sequence[Declaration] = ()) -> DAG:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from lore.declarations import Declaration, load_declarations
-from lore.errors import DeclarationError
+from lore.errors import DeclarationError, StagedFileError
 from lore.orchestration.connections import settings_in_airflow
 from lore.orchestration.retries import RETRIES
 
@@ -114,7 +115,8 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             max_active_tis_per_dag=INDEX_TASKS_AT_ONCE,
         )
         def index(shard: str) -> dict[str, Any]:
-            return _plain(_sync(declaration).index(shard).to_json())
+            with _staged():
+                return _plain(_sync(declaration).index(shard).to_json())
 
         # none_failed: with nothing changed there are no shards and `index` is skipped, yet deletions must be seen;
         # after a shard that failed the source is not as it was read, and nothing may be removed or called done.
@@ -127,7 +129,8 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             from lore.ingest.report import ShardReport
 
             shard_reports = [ShardReport.from_json(report) for report in reports or ()]
-            report = _sync(declaration).reconcile(extraction, shard_reports)
+            with _staged():
+                report = _sync(declaration).reconcile(extraction, shard_reports)
             log.info(report.summary())
             for line in report.duplicates.lines(DUPLICATES_SHOWN):
                 log.info(line)
@@ -172,6 +175,21 @@ def _sync(declaration: Declaration) -> Sync:
 
     settings = settings_in_airflow()
     return make_sync(declaration, settings, embedder=shared_embedder(settings))
+
+
+@contextmanager
+def _staged() -> Iterator[None]:
+    """Tell what to clear in Airflow where a staged file can't be read."""
+    try:
+        yield
+    except StagedFileError as error:
+        remedy = "Clear the task `extract` of this run with its downstream tasks: it stages the documents anew."
+        if error.missing:
+            remedy += (
+                " If the run hasn't ended before, its tasks run on several machines: set LORE_STAGING_URI to a place "
+                "that all of them reach."
+            )
+        raise StagedFileError(error.message, remedy=remedy, missing=error.missing) from None
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

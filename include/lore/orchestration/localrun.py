@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,8 +116,11 @@ class LocalAirflow:
             raise ConfigurationError(f"There is no DAG {dag_id!r}: {problems}.") from None
         return dag
 
-    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> LocalRun:
-        """Run a DAG to its end with `conf` as its params. The result has the errors of failed tasks."""
+    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None, *, triggered: datetime | None = None) -> LocalRun:
+        """Run a DAG to its end with `conf` as its params. The result has the errors of failed tasks.
+
+        `triggered` is the time at which the run was asked for, now by default; an earlier one is that of a cleared run.
+        """
         dag = self.dag(dag_id)
         # Airflow sets a run's params on the DAG that all runs of this process share.
         defaults = self._defaults.setdefault(dag_id, dict(dag.params.dump()))
@@ -131,7 +135,7 @@ class LocalAirflow:
             target["on_failure_callback"] = [remember]
         started = time.perf_counter()
         with _without_gc():
-            run = dag.test(run_conf={**defaults, **(conf or {})})
+            run = dag.test(run_after=triggered, run_conf={**defaults, **(conf or {})})
         return _result(run, errors, time.perf_counter() - started)
 
 

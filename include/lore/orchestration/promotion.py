@@ -11,7 +11,13 @@ from airflow.sdk import Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from lore.errors import ConfigurationError, GateError
-from lore.orchestration.version_tasks import log_progress, open_index, settings_fit, settings_of_run
+from lore.orchestration.version_tasks import (
+    log_progress,
+    open_index,
+    promoted_since_trigger,
+    settings_fit,
+    settings_of_run,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -85,6 +91,11 @@ def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str
             "was changed.",
             remedy="Trigger promote_version, which judges it again.",
         )
+    if (other := promoted_since_trigger(versions)) is not None:
+        raise GateError(
+            f"Version {other} went live after this run was triggered; nothing was changed.",
+            remedy="Trigger promote_version, which judges the version against it.",
+        )
     if approval and approval["chosen_options"] != [Approval.APPROVE]:
         raise AirflowSkipException("A person rejected it.")  # where somebody runs this task by hand all the same
     if approval:
@@ -92,7 +103,14 @@ def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str
     if approval or forced:
         said = f"was {verdict.decision}" if verdict else "was not judged"
         log.info("The gate does not decide; the version %s.", said)
-    versions.promote(number, verdict, force=bool(approval or forced))
+    try:
+        versions.promote(number, verdict, force=bool(approval or forced))
+    except GateError as error:
+        raise GateError(
+            error.message,
+            remedy="Read the report in the log of `judge`. To promote the version all the same, trigger "
+            "promote_version and tick Force, or Ask a person.",
+        ) from None
     log.info("Version %d is live.", number)
     return number
 
@@ -134,11 +152,9 @@ def shortened(verdict: Verdict, *, kept: int = OUTCOMES_KEPT) -> dict[str, Any]:
 
 
 def require_judge(settings: Settings, params: Mapping[str, Any]) -> None:
-    """Raise ConfigurationError before hours of building if nothing could decide, or the question set is invalid."""
-    from lore.evaluation.questions.question_set import load_questions
-
+    """Raise ConfigurationError before hours of building if nothing could decide, or the question set can't judge."""
     if settings.evaluation.questions is not None:
-        load_questions(settings.evaluation.questions)
+        open_index(settings).check_questions()
     elif not (params["ask_a_person"] or params["force"]):
         raise ConfigurationError(
             "Nothing can decide on the version: there is no question set, no approval and no force.",

@@ -9,10 +9,17 @@ from typing import Any
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
+from lore.errors import GateError
 from lore.orchestration.connections import settings_in_airflow
 from lore.orchestration.dag_factory import index_pool
 from lore.orchestration.promotion import judge_and_promote, judge_params, require_judge
-from lore.orchestration.version_tasks import dag_arguments, open_index, settings_fit, settings_of_run
+from lore.orchestration.version_tasks import (
+    dag_arguments,
+    open_index,
+    promoted_since_trigger,
+    settings_fit,
+    settings_of_run,
+)
 
 __all__ = ["make_promote_dag", "make_prune_dag", "make_rollback_dag"]
 
@@ -26,7 +33,8 @@ It is judged and, if a person is to be asked, approved as in `rebuild`.
 ROLLBACK_HELP = """
 Makes the version live again that was live before: one flip, then what it could not be given meanwhile is written to it.
 
-A second run goes forward again. `settings_fit` says which settings the deployment then needs.
+The run names its target once: a task of it that is cleared never goes back a second time. A second run goes forward
+again. `settings_fit` says which settings the deployment then needs.
 """
 PRUNE_HELP = """
 Removes versions for good. Left blank, those go that were live once and are neither the live version nor the one before
@@ -67,9 +75,26 @@ def make_rollback_dag() -> DAG:
         **dag_arguments(),
     ) as dag:
 
-        @task(doc_md="Flips to the previous version. Never retried: a second flip would undo the first.", retries=0)
-        def roll_back() -> int:
-            number = open_index(settings_in_airflow()).rollback()
+        @task(doc_md="Names the version to go back to, once for this run: it may be done again and says the same.")
+        def choose() -> int:
+            versions = open_index(settings_in_airflow())
+            if (done := promoted_since_trigger(versions)) is not None:
+                log.info("Version %d went live after this run was triggered, so nothing is rolled back.", done)
+                return done
+            return versions.previous()
+
+        @task(doc_md="Makes that version live; does nothing if it is.")
+        def roll_back(number: int) -> int:
+            versions = open_index(settings_in_airflow())
+            if versions.one(number).role == "live":
+                log.info("Version %d is live.", number)
+                return number
+            if (other := promoted_since_trigger(versions)) is not None:
+                raise GateError(
+                    f"Version {other} went live after this run was triggered; nothing was changed.",
+                    remedy="To go back from there, trigger rollback_version again.",
+                )
+            versions.rollback(number)
             log.info("Version %d is live again.", number)
             return number
 
@@ -81,7 +106,8 @@ def make_rollback_dag() -> DAG:
                 log.info("It was behind by %d documents; %d were written.", behind, report.documents)
             return number
 
-        number: Any = roll_back()
+        target: Any = choose()
+        number: Any = roll_back(target)
         caught_up: Any = catch_up(number)
         settings_fit(caught_up)
     return dag

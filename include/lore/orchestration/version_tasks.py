@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lore.evaluation.versions import IndexVersions
     from lore.settings import Settings
 
-__all__ = ["dag_arguments", "log_progress", "open_index", "settings_fit", "settings_of_run"]
+__all__ = ["dag_arguments", "log_progress", "open_index", "promoted_since_trigger", "settings_fit", "settings_of_run"]
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +41,18 @@ def open_index(settings: Settings | None = None) -> IndexVersions:
     from lore.evaluation.versions import IndexVersions
 
     return IndexVersions(settings or settings_of_run(get_current_context()["params"]))
+
+
+def promoted_since_trigger(versions: IndexVersions) -> int | None:
+    """Return the live version if it went live after the run of this task was triggered; None if it was live before.
+
+    A task that is cleared or tried again must not promote a second time, over what people did since.
+    """
+    run: Any = get_current_context()["dag_run"]
+    live = next((status.version for status in versions.all() if status.role == "live"), None)
+    if live is None or live.promoted_at is None or live.promoted_at <= run.run_after:
+        return None
+    return live.number
 
 
 def dag_arguments() -> dict[str, Any]:

@@ -79,6 +79,6 @@ class SourceStateTracker:
             with suppress(LoreError):  # if the store is the problem, the first error says more than a second one
                 if before := self._store.state(self._source.id):
                     reason = self._redactor.text(error.message)
-                    report = {**before.report, "status": "failed", "reason": reason}
+                    report = {**before.report, "status": "failed", "reason": reason, "attempt": ""}
                     self._store.save_state(replace(before, status="failed", synced_at=datetime.now(UTC), report=report))
             raise

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from upath import UPath
 
-from lore.errors import ConfigurationError, StoreError
+from lore.errors import ConfigurationError, StagedFileError, StoreError
 from lore.types import Cursor, Document, Failure
 
 __all__ = ["ExtractionManifest", "ShardWriter", "Staging", "load_json", "remove_staged", "source_lock", "staging_write"]
@@ -184,8 +184,18 @@ class Staging:
         return str(path)
 
     @staticmethod
+    def attempt_of(path: str) -> str:
+        """Return the name of the attempt that wrote the manifest at a path; no other attempt has it."""
+        return UPath(path).parent.name
+
+    @staticmethod
+    def exists(path: str) -> bool:
+        """Return True if there is a manifest at a path."""
+        return UPath(path).exists()
+
+    @staticmethod
     def read(path: str) -> ExtractionManifest:
-        """Return the manifest at a path. Raises StoreError if it is missing, incomplete, or of another version."""
+        """Return the manifest at a path. Raises StagedFileError if it is missing, incomplete, or of another version."""
         return load_json(path, _manifest)
 
     @staticmethod
@@ -319,8 +329,10 @@ def load_json(path: str, parse: Callable[[dict[str, Any]], T]) -> T:
         raise _broken(path, error) from None
 
 
-def _broken(path: str, error: Exception) -> StoreError:
+def _broken(path: str, error: Exception) -> StagedFileError:
     remedy = "Run the sync again from its start."
     if isinstance(error, FileNotFoundError):
         remedy += " If its steps run on several machines, set LORE_STAGING_URI to a place that all of them reach."
-    return StoreError(f"Couldn't read the staged file {path} ({type(error).__name__}).", remedy=remedy)
+    missing = isinstance(error, FileNotFoundError)
+    message = f"Couldn't read the staged file {path} ({type(error).__name__})."
+    return StagedFileError(message, remedy=remedy, missing=missing)
