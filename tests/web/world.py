@@ -68,7 +68,10 @@ class HeldPipeline:
 
 
 class World:
-    """The application, its records and its pipeline; `text` replaces all passages by one."""
+    """The application, its records and its pipeline.
+
+    `text` replaces all passages by one; `written` is what a language model gives, structured and streamed.
+    """
 
     def __init__(
         self,
@@ -78,13 +81,15 @@ class World:
         options: WebOptions | None = None,
         text: str = "",
         documents: Sequence[Document] = (),
+        written: tuple[Sequence[object], Sequence[object]] | None = None,
     ) -> None:
         url = f"sqlite:///{folder}/records.db"
         self.records = Records.open(url, str) if recorded else None
         self.recorder = QueuedRecorder(lambda: Records.open(url, str), "the records", wait=5.0) if recorded else None
         first = replace(CHUNKS[0], updated_at=CHANGED)
         chunks = [replace(first, text=text, end=len(text))] if text else [first, *CHUNKS[1:]]
-        self.pipeline = HeldPipeline(Setup(chunks=chunks, recorder=self.recorder))
+        setup = Setup(*(written or ()), chunks=chunks, recorder=self.recorder)
+        self.pipeline = HeldPipeline(setup)
         pages = {one.id: one for one in documents}
         services = Services(self.pipeline, self.records, readable, pages.get, "Handbook assistant", (SUGGESTION,))
         self.app = create_app(services, options)

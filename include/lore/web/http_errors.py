@@ -55,7 +55,8 @@ async def _lore_error(_: Request, error: Exception) -> Response:
 
 async def _not_served(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  registered for it
-    return refusal(error.status_code, f"{error.detail}.", "See /openapi.json for the addresses.", error.headers)
+    remedy = "See /openapi.json for the addresses." if error.status_code in (404, 405) else ""
+    return refusal(error.status_code, f"{error.detail.rstrip('.')}.", remedy, error.headers)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
