@@ -285,3 +285,21 @@ def wait_for_line(response: httpx.Response, wanted: str) -> None:
         if line == wanted:
             return
     raise AssertionError(f"no {wanted}")
+
+
+def test_the_description_has_an_example_like_each_answer(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+
+    def example(path: str, method: str) -> Any:
+        return paths[path][method]["responses"]["200"]["content"]["application/json"]["example"]
+
+    answer = ask(client)
+    assert example("/api/ask", "post").keys() == answer.keys()
+    assert example("/api/ask", "post")["citations"][0].keys() == answer["citations"][0].keys()
+    assert example("/api/answers/{answer_id}", "get").keys() == answer.keys()
+    found = client.get("/api/search", params={"q": SUGGESTION}).json()
+    assert example("/api/search", "get").keys() == found.keys()
+    assert example("/api/search", "get")["hits"][0].keys() == found["hits"][0].keys()
+    told = client.get("/api/sources").json()
+    assert example("/api/sources", "get").keys() == told.keys()
+    assert example("/api/sources", "get")["sources"][0].keys() == told["sources"][0].keys()

@@ -280,6 +280,8 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, wrong: str, told: str)
 def test_a_reader_logs_in_on_the_page_asks_and_logs_out(
     tmp_path: Path, chromium: Any, provider: OpenIdProvider
 ) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
@@ -290,6 +292,8 @@ def test_a_reader_logs_in_on_the_page_asks_and_logs_out(
         page = chromium.new_page(viewport={"width": 320, "height": 800})
         page.set_default_timeout(15_000)
         page.goto(f"{url}/?q=How+do+I+rotate+the+API+key%3F")
+        page.locator(".notice a").wait_for()
+        assert Axe().run(page).violations_count == 0
         page.locator(".notice a").click()  # the question's own link
         page.wait_for_selector(".turn .actions")
         assert "Rotate the API key" in page.inner_text(".answer")
@@ -299,5 +303,7 @@ def test_a_reader_logs_in_on_the_page_asks_and_logs_out(
         page.click("#log-out")
         page.click("#log-in")
         page.wait_for_selector("#known-list li")
+        page.goto(f"{url}/login/callback?error=access_denied")
+        assert "The login failed" in page.inner_text("h1") and Axe().run(page).violations_count == 0
         page.close()
     world.close()

@@ -10,7 +10,18 @@ from lore.errors import LoreError
 from lore.types import Answer, Citation, Hit, Message
 from lore.web.render import render_markdown
 
-__all__ = ["AskBody", "FeedbackBody", "answer_form", "citation_form", "error_form", "hit_form"]
+__all__ = [
+    "EXAMPLE_ANSWER",
+    "EXAMPLE_HIT",
+    "EXAMPLE_SOURCES",
+    "AskBody",
+    "FeedbackBody",
+    "answer_form",
+    "citation_form",
+    "documented",
+    "error_form",
+    "hit_form",
+]
 
 MAX_QUESTION = 4_000
 MAX_TURN = 20_000
@@ -53,6 +64,71 @@ class FeedbackBody(BaseModel):
 
     helpful: bool
     reason: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
+
+
+EXAMPLE_CITATION = {
+    "number": 1,
+    "title": "API keys",
+    "headings": ["Rotation"],
+    "url": "https://docs.example.com/api-keys#rotation",
+    "source": "handbook",
+    "quote": "The old key works for a day.",
+    "quote_html": "<p>The old key works for a day.</p>",
+    "updated_at": "2026-11-30T08:00:00+00:00",
+}
+EXAMPLE_ANSWER = {
+    "id": "5f0c2a9e8b7d4c1a9e3f6b2d8c7a1e04",
+    "question": "How long does the old key work?",
+    "text": "The old key works for a day [1].",
+    "html": '<p>The old key works for a day <a class="citation" href="#source-1" data-number="1">1</a>.</p>',
+    "found": True,
+    "citations": [EXAMPLE_CITATION],
+    "nearest": [],
+    "notes": [],
+    "models": {"chat": "openai:gpt-4.1-mini"},
+    "seconds": {"retrieve": 0.05, "answer": 1.2, "total": 1.4},
+    "cost": 0.0011,
+    "trace": {"question": "How long does the old key work?", "wordings": [], "candidates": 120, "passages": 8},
+}
+EXAMPLE_HIT = {
+    **{name: EXAMPLE_CITATION[name] for name in ("title", "headings", "url", "source", "updated_at")},
+    "text": "The old key works for a day.",
+    "html": "<p>The old key works for a day.</p>",
+    "similarity": 0.71,
+}
+EXAMPLE_SOURCES = {
+    "name": "Handbook assistant",
+    "suggestions": ["How do I rotate an API key?"],
+    "reader": "",
+    "login": "",
+    "sources": [
+        {
+            "id": "handbook",
+            "kind": "files",
+            "title": "Handbook",
+            "documents": 42,
+            "state": "ok",
+            "synced_at": "2026-11-30T08:00:00+00:00",
+        }
+    ],
+}
+EXAMPLE_ERROR = {
+    "error": {
+        "message": "Too many questions are being answered.",
+        "remedy": "Ask again in a few seconds.",
+        "retry": True,
+    }
+}
+
+
+def documented(example: object, *errors: int) -> dict[int | str, dict[str, Any]]:
+    """Return OpenAPI's description of a route's responses: an example, and the statuses of its errors."""
+    described: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": {"example": example}}}}
+    meanings = {401: "Key or login missing", 404: "Unknown", 429: "Asked too often", 503: "Try again"}
+    for status in errors:
+        content = {"application/json": {"example": EXAMPLE_ERROR}}
+        described[status] = {"description": meanings[status], "content": content}
+    return described
 
 
 def citation_form(citation: Citation) -> dict[str, Any]:

@@ -16,7 +16,17 @@ from lore.web.access import refusal
 from lore.web.asking import Asking, last_item
 from lore.web.callers import Caller, Callers
 from lore.web.events import ServerEvent, encode, server_events
-from lore.web.forms import AskBody, FeedbackBody, answer_form, error_form, hit_form
+from lore.web.forms import (
+    EXAMPLE_ANSWER,
+    EXAMPLE_HIT,
+    EXAMPLE_SOURCES,
+    AskBody,
+    FeedbackBody,
+    answer_form,
+    documented,
+    error_form,
+    hit_form,
+)
 from lore.web.metrics import Metrics
 from lore.web.services import Services
 
@@ -45,7 +55,7 @@ def make_routes(asking: Asking) -> APIRouter:
 def _asking(asking: Asking) -> APIRouter:
     routes = APIRouter(tags=["questions"])
 
-    @routes.post("/api/ask", response_model=None)
+    @routes.post("/api/ask", response_model=None, responses=documented(EXAMPLE_ANSWER, 401, 429, 503))
     async def ask(body: AskBody, request: Request, response: Response) -> Response | dict[str, Any]:
         """Answer a question: as JSON, or as server-sent events with `Accept: text/event-stream`.
 
@@ -102,12 +112,12 @@ def _answers(services: Services, callers: Callers, metrics: Metrics) -> APIRoute
 
     missing = refusal(404, "There is no such answer.", "It may have been removed; ask again.")
 
-    @routes.get("/{answer_id}", response_model=None)
+    @routes.get("/{answer_id}", response_model=None, responses=documented(EXAMPLE_ANSWER, 401, 404))
     def get(answer_id: AnswerId, request: Request) -> Response | dict[str, Any]:
         """Return an answer that was given before."""
         return readable_answer(answer_id, callers.identify(request)) or missing
 
-    @routes.post("/{answer_id}/feedback", response_model=None)
+    @routes.post("/{answer_id}/feedback", response_model=None, status_code=204)
     def feedback(answer_id: AnswerId, body: FeedbackBody, request: Request) -> Response:
         """Keep a reader's opinion of an answer; a later one replaces it."""
         caller = callers.identify(request)
@@ -126,10 +136,16 @@ def _looking_up(asking: Asking) -> APIRouter:
     routes = APIRouter(tags=["index"])
     services, callers = asking.services, asking.callers
 
-    @routes.get("/api/search", response_model=None)
+    @routes.get(
+        "/api/search",
+        response_model=None,
+        responses=documented({"question": "key rotation", "hits": [EXAMPLE_HIT]}, 401, 429),
+    )
     async def search(
         request: Request,
-        q: Annotated[str, Query(min_length=1, max_length=4_000, description="Question or keywords")],
+        q: Annotated[
+            str, Query(min_length=1, max_length=4_000, description="Question or keywords", examples=["key rotation"])
+        ],
         source: Annotated[list[str] | None, Query(description="Only these sources")] = None,
         most: Annotated[int, Query(ge=1, le=MOST_HITS, alias="limit")] = 8,
     ) -> dict[str, Any]:
@@ -139,7 +155,7 @@ def _looking_up(asking: Asking) -> APIRouter:
         hits = await run_in_threadpool(services.pipeline.search, question, most)
         return {"question": q, "hits": [hit_form(hit) for hit in hits]}
 
-    @routes.get("/api/sources")
+    @routes.get("/api/sources", responses=documented(EXAMPLE_SOURCES, 401))
     def sources(request: Request) -> dict[str, Any]:
         """Return the assistant's name, its suggested questions, who asks, and the sources that are searched for them.
 

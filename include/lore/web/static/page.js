@@ -1,51 +1,13 @@
-// The page: one conversation, asked over /api/ask and shown as it comes. HTML comes from the server, which has made it safe;
-// everything else is set as text.
-import { stream, json, useKey, HttpError } from "./api.js";
-import { ago, changed } from "./ago.js";
+// The page: one conversation, asked over /api/ask and shown as it comes.
+import { stream, json, HttpError } from "./api.js";
+import { ago } from "./ago.js";
+import { actions, addCodeButtons, details, labels, setHtml, sourceList } from "./answer.js";
+import { showCitations } from "./citations.js";
 import { load, save, clear, remember } from "./device.js";
+import { root, by, make, button, announce } from "./dom.js";
+import { keyForm, loginLink, needsKey, showReader } from "./reader.js";
 
-const root = document.body.dataset.root;
-const by = (id) => document.getElementById(id);
-const make = (tag, text = "", className = "") => {
-  const element = document.createElement(tag);
-  if (text) element.textContent = text;
-  if (className) element.className = className;
-  return element;
-};
-const button = (text, act, className = "") => {
-  const made = make("button", text, className);
-  made.type = "button";
-  made.addEventListener("click", () => act(made));
-  return made;
-};
-const webAddress = (url) => (/^https?:\/\//i.test(url || "") ? url : "");
-
-function loginLink(path) {
-  const link = make("a", "Log in", "primary");
-  link.href = `${root}${path}?to=${encodeURIComponent(location.pathname.slice(root.length) + location.search)}`;
-  return link;
-}
-
-const needsKey = (error) => error.status === 401 && !error.login;
-
-function keyForm(again) {
-  const form = make("form", "", "key");
-  const label = make("label", "Your key");
-  const field = make("input");
-  Object.assign(field, { type: "password", autocomplete: "off", required: true, id: `key-${Math.random().toString(36).slice(2)}` });
-  label.htmlFor = field.id;
-  const use = make("button", "Use it", "primary");
-  form.append(label, field, use);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    useKey(field.value.trim());
-    again();
-  });
-  return form;
-}
-
-const state = { turns: [], sources: [], running: null };
-const announce = (text) => { by("announce").textContent = text; };
+const state = { turns: [], running: null };
 
 // ------------------------------------------------------------------------------------------------------------ asking
 
@@ -158,218 +120,6 @@ function fail(turn, before, error) {
   turn.section.append(notice);
 }
 
-// ----------------------------------------------------------------------------------------------------------- showing
-
-function setHtml(element, html, prefix) {
-  element.innerHTML = html; // rendered and sanitized by the server; the page's policy allows no inline script besides
-  for (const link of element.querySelectorAll("a")) {
-    if (link.classList.contains("citation")) {
-      link.href = `#${prefix}${link.dataset.number}`;
-      link.setAttribute("aria-label", `Source ${link.dataset.number}`);
-    } else outward(link);
-  }
-  for (const table of element.querySelectorAll("table")) {
-    const scroll = make("div", "", "scroll");
-    scroll.tabIndex = 0;
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", "Table");
-    table.replaceWith(scroll);
-    scroll.append(table);
-  }
-  for (const pre of element.querySelectorAll("pre")) pre.tabIndex = 0;
-}
-
-function outward(link) {
-  link.target = "_blank";
-  link.rel = "noopener noreferrer nofollow";
-  if (window.parent === window) return;
-  link.addEventListener("click", (event) => {
-    event.preventDefault(); // the sandbox of a frame opens no window
-    window.parent.open(link.href, "_blank", "noopener");
-  });
-}
-
-function addCodeButtons(element) {
-  for (const pre of element.querySelectorAll("pre")) {
-    const code = pre.textContent;
-    pre.append(button("Copy", (pressed) => copy(code, pressed), "copy-code"));
-  }
-}
-
-async function copy(text, pressed) {
-  const label = pressed.textContent;
-  try {
-    await navigator.clipboard.writeText(text);
-    pressed.textContent = "Copied";
-    announce("Copied.");
-  } catch {
-    pressed.textContent = "Couldn't copy";
-  }
-  setTimeout(() => { pressed.textContent = label; }, 1_600);
-}
-
-function sourceLabel(id) {
-  return state.sources.find((source) => source.id === id)?.title || id;
-}
-
-function quoteBox(citation) {
-  const quote = make("div", "", "quote");
-  quote.innerHTML = citation.quote_html;
-  quote.querySelectorAll("a").forEach(outward);
-  for (const paragraph of quote.querySelectorAll("p, td, li")) {
-    const mark = make("mark");
-    mark.append(...paragraph.childNodes);
-    paragraph.append(mark);
-  }
-  return quote;
-}
-
-function sourceHead(citation, numbered) {
-  const head = make("div", "", "source-head");
-  if (numbered) head.append(make("span", String(citation.number), "number"));
-  const address = webAddress(citation.url);
-  const title = make(address ? "a" : "span", citation.title || citation.url || citation.source, "source-title");
-  if (address) {
-    title.href = address;
-    outward(title);
-  }
-  head.append(title);
-  return head;
-}
-
-function sourcePlace(citation) {
-  return make("p", [citation.headings.join(" › "), sourceLabel(citation.source), changed(citation.updated_at)].filter(Boolean).join(" · "), "source-place");
-}
-
-function sourceList(title, citations, prefix, nearest = false) {
-  const section = make("section", "", "sources");
-  const list = make("ol");
-  for (const citation of citations) {
-    const item = make("li", "", "source");
-    if (!nearest) item.id = `${prefix}${citation.number}`;
-    item.append(sourceHead(citation, !nearest), sourcePlace(citation));
-    if (!nearest) {
-      const quote = quoteBox(citation);
-      item.append(quote);
-      requestAnimationFrame(() => {
-        if (quote.scrollHeight <= quote.clientHeight + 4) return;
-        item.append(button("Show all", (pressed) => {
-          pressed.textContent = quote.classList.toggle("open") ? "Show less" : "Show all";
-        }, "more"));
-      });
-    }
-    list.append(item);
-  }
-  section.append(make("h3", title), list);
-  return section;
-}
-
-function actions(turn) {
-  const { answer, section } = turn;
-  const row = make("div", "", "actions");
-  const sources = answer.citations.map((one) => `[${one.number}] ${one.title}${one.url ? ` ${one.url}` : ""}`).join("\n");
-  row.append(
-    button("Copy answer", (pressed) => copy(`${answer.text}${sources ? `\n\n${sources}` : ""}`, pressed)),
-    button("Copy link", (pressed) => copy(new URL(`${root}/a/${answer.id}`, location.href).href, pressed)),
-  );
-  const judge = async (helpful, pressed, reason = "") => {
-    try {
-      await json(`${root}/api/answers/${answer.id}/feedback`, { helpful, reason });
-      row.querySelectorAll("[aria-pressed]").forEach((one) => one.setAttribute("aria-pressed", String(one === pressed)));
-      announce("Thank you.");
-      return true;
-    } catch (error) {
-      announce(`Your feedback wasn't kept: ${error.message}`);
-      pressed.textContent = "Couldn't send";
-      return false;
-    }
-  };
-  const yes = button("Helpful", (pressed) => judge(true, pressed).then(() => section.querySelector(".reason")?.remove()));
-  const no = button("Not helpful", async (pressed) => {
-    if ((await judge(false, pressed)) && !section.querySelector(".reason")) row.after(reasonForm(pressed, judge));
-  });
-  for (const one of [yes, no]) one.setAttribute("aria-pressed", "false");
-  row.append(yes, no);
-  return row;
-}
-
-function reasonForm(pressed, judge) {
-  const form = make("form", "", "reason");
-  const label = make("label", "What was wrong or missing?");
-  const text = make("textarea");
-  text.maxLength = 2_000;
-  text.id = label.htmlFor = `reason-${Math.random().toString(36).slice(2)}`;
-  const send = make("button", "Send");
-  send.type = "submit";
-  form.append(label, text, send);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    if (await judge(false, pressed, text.value)) form.replaceChildren(make("p", "Thank you. The maintainers can read this.", "quiet"));
-  });
-  requestAnimationFrame(() => text.focus());
-  return form;
-}
-
-function details(answer) {
-  const box = make("details", "", "details");
-  const list = make("dl");
-  const rows = {
-    "Searched for": answer.trace.wordings.join(" · "),
-    Compared: `${answer.trace.candidates} passages, read ${answer.trace.passages}`,
-    "Written by": answer.models.chat || "nobody: quoted word for word",
-    Took: answer.seconds.total === undefined ? "" : `${answer.seconds.total.toFixed(2)} s`,
-    Cost: answer.cost ? `$${answer.cost.toFixed(4)}` : answer.cost === 0 ? "nothing" : "unknown",
-    Notes: answer.notes.join(" "),
-  };
-  for (const [name, value] of Object.entries(rows)) if (value) list.append(make("dt", name), make("dd", value));
-  box.append(make("summary", "How this answer came about"), list);
-  return box;
-}
-
-// ---------------------------------------------------------------------------------------------- citations on hovering
-
-function citationOf(link) {
-  const turn = state.turns.find((one) => one.section.contains(link));
-  return turn?.answer?.citations.find((one) => String(one.number) === link.dataset.number);
-}
-
-function showPopover(link) {
-  hidePopover();
-  const citation = citationOf(link);
-  if (!citation) return;
-  const box = make("div");
-  box.id = "popover";
-  box.setAttribute("role", "tooltip");
-  box.append(sourceHead(citation, true), sourcePlace(citation), quoteBox(citation));
-  document.body.append(box);
-  const place = link.getBoundingClientRect();
-  box.style.left = `${Math.max(16, Math.min(place.left, innerWidth - box.offsetWidth - 16)) + scrollX}px`;
-  const below = place.bottom + 8 + box.offsetHeight < innerHeight;
-  box.style.top = `${(below ? place.bottom + 8 : Math.max(8, place.top - box.offsetHeight - 8)) + scrollY}px`;
-  by(link.hash.slice(1))?.classList.add("lit");
-}
-
-function hidePopover() {
-  by("popover")?.remove();
-  document.querySelectorAll(".lit").forEach((one) => one.classList.remove("lit"));
-}
-
-const over = (event) => event.target.closest?.(".citation");
-document.addEventListener("mouseover", (event) => { if (over(event)) showPopover(over(event)); });
-document.addEventListener("mouseout", (event) => { if (over(event)) hidePopover(); });
-document.addEventListener("focusin", (event) => { if (over(event)) showPopover(over(event)); });
-document.addEventListener("focusout", hidePopover);
-document.addEventListener("click", (event) => {
-  const link = over(event);
-  if (!link) return;
-  event.preventDefault();
-  hidePopover();
-  const card = by(link.hash.slice(1));
-  card?.scrollIntoView({ block: "center" });
-  card?.classList.add("lit");
-});
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") hidePopover(); });
-
 // ---------------------------------------------------------------------------------------------------- form and device
 
 function chosenSources() {
@@ -383,7 +133,7 @@ function labelFilter() {
   const chosen = boxes.filter((box) => box.checked);
   if (!chosen.length) boxes.forEach((box) => { box.checked = true; });
   by("filter-label").textContent = !chosen.length || chosen.length === boxes.length
-    ? "All sources" : `Only ${chosen.map((box) => sourceLabel(box.value)).join(", ")}`;
+    ? "All sources" : `Only ${chosen.map((box) => labels.get(box.value)).join(", ")}`;
 }
 
 function submit() {
@@ -440,21 +190,8 @@ by("clear-history").addEventListener("click", () => { clear("history"); by("hist
 
 // ------------------------------------------------------------------------------------------------------------- start
 
-function showReader(reader, login) {
-  by("reader").textContent = reader;
-  by("reader").hidden = !reader;
-  by("log-out").hidden = !(reader && login);
-  by("log-in").hidden = !(login && !reader);
-  if (login) by("log-in").href = loginLink(login).href;
-}
-
-by("log-out").addEventListener("click", async () => {
-  await json(`${root}/logout`, {}).catch(() => {});
-  location.assign(`${root}/`);
-});
-
 function showSources({ name, suggestions, sources, reader, login }) {
-  state.sources = sources;
+  for (const source of sources) labels.set(source.id, source.title);
   showReader(reader, login);
   by("name").textContent = name;
   by("welcome-title").textContent = name;
@@ -520,6 +257,10 @@ async function learn() {
   }
 }
 
+showCitations((link) => {
+  const turn = state.turns.find((one) => one.section.contains(link));
+  return turn?.answer?.citations.find((one) => String(one.number) === link.dataset.number);
+});
 by("to-index").hidden = !document.body.dataset.index;
 window.addEventListener("popstate", show);
 await learn();

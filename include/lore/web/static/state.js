@@ -2,16 +2,9 @@
 // and actions trigger DAGs there, with the rights of whoever looks at the page.
 import { json } from "./api.js";
 import { ago } from "./ago.js";
+import { root, by, make, leaveFrame } from "./dom.js";
 
-const root = document.body.dataset.root;
 const airflow = root.replace(/\/[^/]*$/, "");
-const by = (id) => document.getElementById(id);
-const make = (tag, text = "", className = "") => {
-  const element = document.createElement(tag);
-  if (text) element.textContent = text;
-  if (className) element.className = className;
-  return element;
-};
 const number = (value) => value.toLocaleString("en");
 const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 const ofAirflow = (path, body) => json(`${airflow}/api/v2/${path}`, body);
@@ -19,11 +12,7 @@ const ofAirflow = (path, body) => json(`${airflow}/api/v2/${path}`, body);
 function outside(text, path) {
   const link = make("a", text);
   link.href = `${airflow}/${path}`;
-  link.addEventListener("click", (event) => {
-    if (window.parent === window) return;
-    event.preventDefault(); // the frame's sandbox opens no window
-    window.parent.open(link.href, "_blank", "noopener");
-  });
+  leaveFrame(link);
   return link;
 }
 
