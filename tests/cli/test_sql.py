@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Lore
 from tests.databases import shop
+from tests.servers.model_apis.openai import OpenAIServer
 
 DECLARATION = """
 url_variable: SHOP_URL
@@ -69,3 +72,97 @@ def test_the_tables_for_a_question_are_shown_with_their_size(lore: Lore, databas
     assert "Best first: product, " in result.stderr
     assert "Found by linked in " in result.stderr
     assert len([line for line in result.stdout.splitlines() if line.strip()]) == 2 + 2
+
+
+def written(body: dict[str, Any]) -> str:
+    """The reply of a model that counts orders, or those since a year if the conversation is about it."""
+    asked = body["messages"][-1]["content"]
+    if "<rows>" in asked:
+        return json.dumps({"summary": "There are 4 orders." if "\n4\n" in asked else "There are 3 orders."})
+    where = " WHERE placed_on >= '2024-01-01'" if "only for 2024" in asked else ""
+    sql = "DROP TABLE orders" if "destroy" in asked else f"SELECT count(*) AS n FROM orders{where}"
+    answerable = "weather" not in asked
+    return json.dumps(
+        {
+            "answerable": answerable,
+            "missing": "" if answerable else "the weather",
+            "sql": sql if answerable else "",
+            "explanation": "It counts orders.",
+            "assumptions": [],
+            "problems": [],
+        }
+    )
+
+
+@pytest.fixture
+def asking(lore: Lore, databases: dict[str, str]) -> Iterator[Lore]:
+    """`lore sql …` with a language model."""
+    with OpenAIServer(written) as server:
+        model = {"LORE_CHAT_MODEL": "openai:tiny", "OPENAI_API_KEY": "k", "LORE_OPENAI_BASE_URL": server.base_url}
+        yield lambda *arguments, **more: lore("sql", *arguments, **databases, **model, **more)
+
+
+def test_a_question_is_answered_once_it_is_approved(asking: Lore, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    result = asking("ask", "shop", "How many orders are there?", "--yes", "--csv", str(file))
+    assert result.exit_code == 0, result.output
+    for text in ("COUNT(*) AS n", "It counts orders.", "Reads: orders.", "There are 4 orders."):
+        assert text in result.stdout
+    assert "3 calls of the language model, " in result.stderr
+    assert file.read_text(encoding="utf-8") == "n\n4\n"
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--json",), ("--json", "--dry-run", "--yes")])
+def test_nothing_runs_unapproved(asking: Lore, options: tuple[str, ...]) -> None:
+    result = asking("ask", "shop", "How many orders are there?", *options)
+    assert result.exit_code == (0 if "--dry-run" in options else 1)
+    assert "COUNT(*) AS n" in result.stdout
+    assert "There are 4 orders." not in result.stdout
+    if "--json" in options:
+        assert "rows" not in json.loads(result.stdout)
+
+
+def test_json_has_the_statement_the_rows_and_the_cost(asking: Lore) -> None:
+    values = json.loads(asking("ask", "shop", "How many orders?", "--yes", "--json").stdout)
+    assert (values["columns"], values["rows"], values["summary"]) == (["n"], [[4]], "There are 4 orders.")
+    assert values["sql"].startswith("SELECT COUNT(*) AS n FROM orders") and values["calls"] == 3
+
+
+def test_a_follow_up_continues_a_recorded_answer_which_can_be_run_again(asking: Lore) -> None:
+    first = json.loads(asking("ask", "shop", "How many orders?", "--yes", "--json").stdout)
+    second = asking("ask", "shop", "only for 2024", "--after", first["id"], "--yes", "--json")
+    assert json.loads(second.stdout)["rows"] == [[3]]
+    again = json.loads(asking("replay", first["id"], "--json").stdout)
+    assert (again["sql"], again["rows"]) == (first["sql"], [[4]])
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [("How is the weather?", "The database can't answer this: the weather"), ("destroy it", "it is DROP instead")],
+)
+def test_a_refusal_says_why(asking: Lore, question: str, expected: str) -> None:
+    result = asking("ask", "shop", question, "--yes")
+    assert result.exit_code == 1
+    assert expected in result.stdout
+
+
+def test_a_replay_as_an_answer_from_pages_names_the_right_command(asking: Lore, lore: Lore) -> None:
+    first = json.loads(asking("ask", "shop", "How many orders?", "--yes", "--json").stdout)
+    result = lore("answers", "replay", first["id"])
+    assert result.exit_code == 2 and f"lore sql replay {first['id'][:10]}" in result.stderr
+    shown = lore("answers", "show", first["id"]).stdout
+    assert "SELECT COUNT(*) AS n FROM orders" in shown and "Approved by" in shown
+
+
+def test_only_approvers_may_approve(asking: Lore, databases: dict[str, str]) -> None:
+    file = Path(databases["LORE_DATABASES_DIR"]) / "shop.yaml"
+    file.write_text(DECLARATION + "approvers: [nobody-here]\naudiences: [finance]\n", encoding="utf-8")
+    assert "open to: finance" in asking("ask", "shop", "How many orders?", "--yes").stderr
+    result = asking("ask", "shop", "How many orders?", "--yes", "--audience", "finance")
+    assert result.exit_code == 2
+    assert "may not approve" in result.stderr and "There are 4 orders." not in result.stdout
+
+
+def test_without_a_model_the_error_says_how_to_set_one(lore: Lore, databases: dict[str, str]) -> None:
+    result = lore("sql", "ask", "shop", "How many orders?", **databases)
+    assert result.exit_code == 2 and "LORE_CHAT_MODEL" in result.stderr

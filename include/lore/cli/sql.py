@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lore.cli.output import message, print_json, print_table, print_text
+from lore.cli.sql_ask import DatabaseName, Json, ask, replay
 
 if TYPE_CHECKING:
     from lore.databases.schema.model import DatabaseSchema, TableInfo
 
 __all__ = ["register"]
 
-DatabaseName = Annotated[
-    str, typer.Argument(metavar="DATABASE", show_default=False, help="Id of a declaration in dags/databases.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Ask a database in plain language.", no_args_is_help=True)
+    group.command()(ask)
     group.command()(schema)
+    group.command()(replay)
     app.add_typer(group, name="sql")
 
 

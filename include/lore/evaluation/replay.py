@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from lore.databases.journey.recording import SOURCE_PREFIX
+from lore.errors import ConfigurationError
 from lore.records.entries import Record
 from lore.settings import Settings
 from lore.types import Answer
@@ -55,6 +57,8 @@ def replay(record: Record, settings: Settings) -> Replay:
     recorded. Raises LoreError if the question can't be answered at all.
     """
     before = record.answer
+    if any(source.startswith(SOURCE_PREFIX) for source in before.question.sources):
+        raise ConfigurationError("This answer is from a database.", remedy=f"Run: lore sql replay {before.id[:10]}")
     versions = open_versions(settings)
     notes = list(_about(before))
     kept = next((one for one in versions.all() if one.number == before.trace.version), None)

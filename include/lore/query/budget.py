@@ -28,6 +28,9 @@ FALLBACKS = {
     "rerank": "The passages were ordered without {model}",
     "answer": "The answer quotes the passages",
     "verify": "The answer was checked by words and meaning alone",
+    "sql": "No statement was written",
+    "sql_review": "The statement was not reviewed",
+    "sql_summary": "The result has no summary by a model",
 }
 REFRESH_SECONDS = 30.0
 GRACE_SECONDS = 10.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -13,13 +14,14 @@ from lore.settings import read_variable
 
 if TYPE_CHECKING:
     from lore.databases.database import OpenDatabase
+    from lore.databases.journey.assistant import SqlAssistant
     from lore.databases.retrieve.retriever import RetrievedSchema, SchemaRetriever
     from lore.databases.schema.model import DatabaseSchema
     from lore.declarations.database import DatabaseDeclaration
-    from lore.protocols import Embedder
+    from lore.protocols import Embedder, Recorder
     from lore.settings import Settings
 
-__all__ = ["find_database", "make_schema_retriever", "open_declared", "retrieve_tables"]
+__all__ = ["find_database", "make_schema_retriever", "make_sql_assistant", "open_declared", "retrieve_tables"]
 
 AIRFLOW_PREFIX = "AIRFLOW_CONN_"
 """Airflow reads connections from such variables, so the command line does, too."""
@@ -96,6 +98,33 @@ def retrieve_tables(settings: Settings, question: str, schema: DatabaseSchema) -
         KeywordRetriever(),
         limit=settings.sql.tables,
         max_tokens=settings.sql.schema_tokens,
+    )
+
+
+def make_sql_assistant(
+    settings: Settings, declaration: DatabaseDeclaration, *, recorder: Recorder | None = None
+) -> SqlAssistant:
+    """Return the assistant for a database; a `recorder` keeps its answers.
+
+    Raises ConfigurationError without a language model, or without the database's address.
+    """
+    from lore.databases.journey.assistant import SqlAssistant
+    from lore.wiring.models import make_chat_model
+    from lore.wiring.query import make_budget
+
+    database = open_declared(declaration)
+    chat = make_chat_model(settings)
+    if chat is None:
+        raise ConfigurationError(
+            "No language model is set to write SQL.", remedy="Set LORE_CHAT_MODEL, for example to openai:gpt-4.1-mini."
+        )
+    return SqlAssistant(
+        database,
+        chat,
+        partial(retrieve_tables, settings),
+        review=settings.sql.review,
+        budget=make_budget(settings, recorded=recorder is not None, leave_for_answer=False),
+        recorder=recorder,
     )
 
 

@@ -58,8 +58,11 @@ def make_pipeline_settings(settings: Settings, *, alpha: float | None = None) ->
     )
 
 
-def make_budget(settings: Settings, *, recorded: bool) -> Budget | None:
-    """Return the budget for models, None without a limit. `recorded` is True if the answers are recorded."""
+def make_budget(settings: Settings, *, recorded: bool, leave_for_answer: bool = True) -> Budget | None:
+    """Return the budget for models, None without a limit. `recorded` is True if the answers are recorded.
+
+    By default the earlier stages leave enough for an answer by the chat model.
+    """
     if not settings.budget.per_day and not settings.budget.per_question:
         return None
     from lore.query.budget import Budget
@@ -69,7 +72,7 @@ def make_budget(settings: Settings, *, recorded: bool) -> Budget | None:
         make_prices(settings),
         per_day=settings.budget.per_day,
         per_question=settings.budget.per_question,
-        answer_model=settings.models.chat_model,
+        answer_model=settings.models.chat_model if leave_for_answer else "",
         spent_since=make_ledger(settings) if settings.budget.per_day else None,
         recorded=recorded,
     )

@@ -24,7 +24,7 @@ from lore.errors import StatementRefusedError
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["CheckedStatement", "check_statement", "sqlglot_dialect"]
+__all__ = ["CheckedStatement", "check_statement", "readable_sql", "sqlglot_dialect"]
 
 MAX_CHARACTERS = 20_000
 MAX_NODES = 5_000
@@ -62,6 +62,13 @@ def check_statement(sql: str, schema: DatabaseSchema, *, rows: int) -> CheckedSt
     limited = with_limit(tree, rows + 1)
     text = _write(limited, dialect)
     return CheckedStatement(text, tuple(sorted(names.tables)), tuple(sorted(names.columns)), ordered)
+
+
+def readable_sql(sql: str, dialect: str) -> str:
+    """Return a checked statement with line breaks and indentation, for people. `dialect` is SQLAlchemy's name."""
+    import sqlglot
+
+    return sqlglot.transpile(sql, read=sqlglot_dialect(dialect), write=sqlglot_dialect(dialect), pretty=True)[0]
 
 
 def _parse(sql: str, dialect: str) -> exp.Expression:

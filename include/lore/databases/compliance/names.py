@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NameCheck", "qualified"]
 
+_UNKNOWN = re.compile(r"Unknown column: (\w+)|Column '([^']+)' could not be resolved|Ambiguous column: (\w+)")
 CASELESS = ("sqlite",)
 """Dialects in which no name's case counts."""
 
@@ -118,8 +120,22 @@ class NameCheck:
             self.columns.add(f"{info.name}.{found.name}")
 
     def _unresolved(self, error: Exception) -> str:
-        lines = str(error).replace("\x1b[4m", "").replace("\x1b[0m", "").strip().splitlines() or [type(error).__name__]
-        return f"a name couldn't be resolved: {lines[0][:150].rstrip('.')}"
+        """Return the reason for a name that couldn't be resolved, with the tables that have such a column."""
+        found = _UNKNOWN.search(str(error))
+        if found is None:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            return f"a name couldn't be resolved: {lines[0][:150].rstrip('.')}"
+        name = next(part for part in found.groups() if part)
+        readable = self._schema.readable.tables.values()
+        owners = [table.name for table in readable for each in table.columns if each.name.lower() == name.lower()]
+        read = [owner for owner in owners if owner in self.tables]
+        if len(read) > 1:
+            return f"the column {name[:60]} is ambiguous, it is in {' and '.join(read)}: name its table"
+        if owners:
+            return f"the column {name[:60]} isn't in a table of its FROM; it is in {', '.join(owners[:5])}"
+        columns = [each.name for table in readable if table.name in self.tables for each in table.columns]
+        near = difflib.get_close_matches(name, columns, n=1, cutoff=0.5)
+        return f"the column {name[:60]} is unknown" + (f", the nearest is {near[0]}" if near else "")
 
     def _place(self, table: TableInfo) -> tuple[str, str]:
         return self._fold(table.schema_name or self._schema.default), self._fold(table.plain_name)

@@ -86,7 +86,7 @@ def _within(names: list[str], schema: DatabaseSchema, max_tokens: int) -> list[s
     kept: list[str] = []
     tokens = 0
     for name in names:
-        tokens += estimate_tokens(render_table(schema.tables[name]))
+        tokens += estimate_tokens(render_table(schema.tables[name], schema.dialect))
         if kept and tokens > max_tokens:
             break
         kept.append(name)

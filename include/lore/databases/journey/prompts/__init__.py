@@ -1,0 +1,1 @@
+"""Prompts of the SQL assistant, one Markdown file each."""
