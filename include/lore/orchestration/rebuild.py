@@ -95,7 +95,7 @@ def _recipe_params() -> dict[str, Param]:
             None,
             type=["string", "null"],
             title="Embedder",
-            description='"local" or "openai:MODEL". Blank: LORE_EMBEDDER.',
+            description='"local", "fastembed:MODEL" or "openai:MODEL". Blank: LORE_EMBEDDER.',
         ),
         "chunk_characters": Param(
             None,

@@ -132,12 +132,13 @@ class WeaviateSettings(SettingsGroup):
 class ModelSettings(SettingsGroup):
     """Choice of embedder, reranker and language models."""
 
-    embedder: str = Field("local", description='"local" or "openai:MODEL"')
+    embedder: str = Field("local", description='"local", "fastembed:MODEL" or "openai:MODEL"')
     embedding_dimensions: int | None = Field(None, gt=0, description="Shorten OpenAI embeddings to this many numbers")
     local_model_dir: File | None = Field(None, description="Folder with model.safetensors and tokenizer.json of MiniLM")
-    threads: int = Field(0, ge=0, description="Threads of the local embedder; 0 takes every core")
+    threads: int = Field(0, ge=0, description="Threads of models on this machine; 0 takes every core")
     reranker: str = Field(
-        "auto", description='"auto" (Cohere with a key, else local), "local", "cohere:MODEL" or "none"'
+        "auto",
+        description='"auto" (Cohere with a key, else local), "local", "fastembed:MODEL", "cohere:MODEL" or "none"',
     )
     chat_model: str = Field("", description='Empty (answers quote passages) or "PROVIDER:MODEL" for init_chat_model')
     summary_model: str = Field(

@@ -75,27 +75,37 @@ def make_embedder(settings: Settings, *, on_usage: OnUsage | None = None) -> Emb
             limiter=_limiter(settings.calls.max_concurrency),
             on_usage=on_usage,
         )
+    if provider == "fastembed" and model:
+        from lore.models.fastembed.embedder import FastEmbedEmbedder
+
+        return FastEmbedEmbedder(model, cache_dir=settings.project.cache_dir, threads=settings.models.threads)
     raise ConfigurationError(
-        f"Unknown embedder {settings.models.embedder!r}.", remedy='Set LORE_EMBEDDER to "local" or "openai:MODEL".'
+        f"Unknown embedder {settings.models.embedder!r}.",
+        remedy='Set LORE_EMBEDDER to "local", "fastembed:MODEL" or "openai:MODEL".',
     )
 
 
 def make_reranker(settings: Settings, embedder: Embedder) -> Reranker | None:
-    """Return the reranker that the settings name, None for "none". A remote one falls back to the local one."""
+    """Return the reranker that the settings name, None for "none". Any other falls back to the local one."""
     provider, _, model = settings.models.reranker.partition(":")
     if provider == "auto" and not model:
         provider, model = ("cohere", DEFAULT_COHERE_MODEL) if settings.providers.cohere_api_key else ("local", "")
     if provider == "none" and not model:
         return None
-    if (provider == "cohere") != bool(model) or provider not in ("local", "cohere"):
+    if (provider in ("cohere", "fastembed")) != bool(model) or provider not in ("local", "cohere", "fastembed"):
         raise ConfigurationError(
             f"Unknown reranker {settings.models.reranker!r}.",
-            remedy='Set LORE_RERANKER to "auto", "local", "cohere:MODEL" or "none".',
+            remedy='Set LORE_RERANKER to "auto", "local", "fastembed:MODEL", "cohere:MODEL" or "none".',
         )
     from lore.models.fallback import RerankerChain
     from lore.models.local_reranker import LocalReranker
 
     local = LocalReranker(embedder)
+    if provider == "fastembed":
+        from lore.models.fastembed.reranker import FastEmbedReranker
+
+        cache_dir, threads = settings.project.cache_dir, settings.models.threads
+        return RerankerChain(FastEmbedReranker(model, local, cache_dir=cache_dir, threads=threads), local)
     return RerankerChain(_cohere(settings, model), local) if model else local
 
 
