@@ -44,7 +44,13 @@ class FakeSlack(FakeWorkspace):
             self.ephemerals.append({**seen, "thread_ts": thread_ts})
 
     def update(
-        self, channel: str, ts: str, message: SlackMessage, *, metadata: Mapping[str, str] | None = None
+        self,
+        channel: str,
+        ts: str,
+        message: SlackMessage,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        is_part: bool = False,
     ) -> None:
         self._called("update", channel=channel, ts=ts, message=message, metadata=metadata)
         with self._lock:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lore.slackbot.render import notice, partial, phrases, render
+from lore.slackbot.render import notice, phrases, render, unfinished
 from lore.slackbot.types import SlackMessage
 from markdown_it import MarkdownIt
 
@@ -104,7 +104,7 @@ def cases() -> list[tuple[str, list[SlackMessage]]]:
             render(answer("The index leases nothing that answers this.", nearest=sources), blocks_below=BELOW),
         ),
         ("many sources", render(answer("Much is said [1].", [cited(n, f"Page {n}") for n in range(1, 15)]))),
-        ("unfinished", [partial(usual[: usual.index("return")])]),
+        ("unfinished", [unfinished(usual[: usual.index("return")])]),
         *((name, [notice(getattr(phrases, name))]) for name in ("APOLOGY", "WELCOME", "INDEX_UNREADABLE")),
         ("limit", [notice(phrases.rate_limited("person", 20, 200))]),
         *found,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lore.slackbot.render import StreamRenderer, notice, partial, phrases, render
+from lore.slackbot.render import StreamRenderer, notice, phrases, render, unfinished
 from lore.slackbot.render.characters import JOINER, mrkdwn, pieces, shorten
 
 from tests.slackbot.render.block_rules import message_problems
@@ -207,9 +207,9 @@ def test_a_word_at_the_start_of_a_message_is_no_mark() -> None:
 
 
 def test_an_unfinished_code_block_is_closed_for_now() -> None:
-    assert markdown_of(partial("So:\n\n```py\nx = 1\ny =")) == "So:\n\n```py\nx = 1\n```"
-    assert markdown_of(partial("Some **bold")) == "Some"
-    assert markdown_of(partial("")) == f"_{phrases.WRITING}_"
+    assert markdown_of(unfinished("So:\n\n```py\nx = 1\ny =")) == "So:\n\n```py\nx = 1\n```"
+    assert markdown_of(unfinished("Some **bold")) == "Some"
+    assert markdown_of(unfinished("")) == f"_{phrases.WRITING}_"
 
 
 def test_the_text_beside_the_blocks_is_plain_and_calls_nobody() -> None:

@@ -6,7 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from lore.slackbot.render import StreamRenderer, partial, render
+from lore.slackbot.render import StreamRenderer, render, unfinished
 from lore.slackbot.render.splitting import MOST_BYTES
 from lore.visible_text import UNSEEN
 
@@ -81,7 +81,7 @@ def test_a_stream_ends_as_the_message_that_is_posted_whole(name: str) -> None:
 def test_an_unfinished_answer_is_well_formed_wherever_it_stops(name: str) -> None:
     text = ANSWERS[name]
     for share in (0.2, 0.5, 0.8):
-        message = partial(text[: int(len(text) * share)])
+        message = unfinished(text[: int(len(text) * share)])
 
         assert message_problems(message.blocks, message.text) == []
         assert mentions(message) == []
@@ -90,7 +90,7 @@ def test_an_unfinished_answer_is_well_formed_wherever_it_stops(name: str) -> Non
 
 def test_pieces_grow_and_are_never_taken_back() -> None:
     text = ANSWERS["long_15000_1"]
-    parts = [partial(text[:length]) for length in range(0, 9_000, 450)]
+    parts = [unfinished(text[:length]) for length in range(0, 9_000, 450)]
 
     for before, after in pairwise(map(markdown_of, parts[1:])):
         shared = before.rstrip("`\n*")

@@ -16,7 +16,6 @@ from lore.slackbot.reply.notices import plain
 from lore.slackbot.reply.poster import Poster
 from lore.slackbot.slack_api.errors import UncertainCallError
 from lore.slackbot.slack_api.rate_budgets import RateBudgets, RefusalCache
-from lore.slackbot.types import SlackCallError
 from lore.types import Answer, Plan, Question, Trace
 from sqlalchemy import text
 
@@ -298,17 +297,6 @@ def test_a_command_from_where_the_bot_is_not_is_answered_in_a_direct_message(rec
     stage.delivery.finish(answer_of(WORDS))
     [message] = stage.slack.own("U1")
     assert "word39" in text_of(message)
-
-
-def test_a_message_that_was_deleted_meanwhile_is_not_posted_again(stage: Stage) -> None:
-    stage.slack.refuse("start_stream", "missing_scope")
-    stage.grow(WORDS[:20])
-    stage.slack.delete("C1", stage.shown["ts"])
-    with pytest.raises(SlackCallError) as refused:
-        stage.grow(WORDS[20:])
-        stage.delivery.finish(answer_of(WORDS))
-    assert refused.value.code == "message_not_found"
-    assert stage.slack.own("C1") == []
 
 
 @pytest.mark.parametrize("refused", [("start_stream", "missing_scope"), ()])

@@ -78,7 +78,7 @@ def _end(lease: Lease, slack: BotApi, seen: PostedMessages | None, text: str) ->
     elif seen.answer_id:  # the first ones of several messages are complete
         poster.post_next(notice, closed="interrupted")
     elif lease.kind == "placeholder":
-        poster.update(notice, closed="interrupted")
+        _update(poster, notice, notice)
     else:
         _end_part(lease, poster, seen, notice)
 
@@ -87,14 +87,19 @@ def _end_part(lease: Lease, poster: Poster, seen: PostedMessages, notice: SlackM
     """Add the notice to the message that shows a part of the answer."""
     if lease.kind == "stream":
         try:
-            return poster.stop_stream(blocks=notice.blocks, closed="interrupted")
+            poster.stop_stream(blocks=notice.blocks, closed="interrupted")
+            return
         except SlackCallError as error:
             if error.retryable:
                 raise
     text = str(seen.first.get("text", ""))[:UPDATED_CHARACTERS]
     blocks = (*(seen.first.get("blocks") or ()), *notice.blocks)
+    _update(poster, SlackMessage(blocks, f"{text}\n\n{notice.text}"), notice)
+
+
+def _update(poster: Poster, message: SlackMessage, notice: SlackMessage) -> None:
     try:
-        poster.update(SlackMessage(blocks, f"{text}\n\n{notice.text}"), closed="interrupted")
+        poster.update(message, closed="interrupted")
     except SlackCallError as error:  # Slack doesn't take back all that it gives
         if error.retryable:
             raise

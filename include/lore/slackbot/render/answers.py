@@ -18,7 +18,7 @@ from lore.types import Answer
 
 _WORD_END = re.compile(rf"[\s{STOPS}]")
 
-__all__ = ["StreamEnding", "StreamRenderer", "notice", "partial", "render"]
+__all__ = ["StreamEnding", "StreamRenderer", "notice", "render", "unfinished"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def render(answer: Answer, *, blocks_below: Sequence[Block] = (), most: int = MO
     return [first, *ending.following]
 
 
-def partial(text: str, *, most: int = MOST_BYTES) -> SlackMessage:
+def unfinished(text: str, *, most: int = MOST_BYTES) -> SlackMessage:
     """Return the well-formed first message of an unfinished answer."""
     splitter = MessageSplitter(most)
     for fragment in fragments(clean(text), whole=False):

@@ -30,6 +30,7 @@ __all__ = [
     "and_more",
     "forgotten",
     "full",
+    "not_posted",
     "rate_limited",
     "reading",
     "waiting",
@@ -61,6 +62,14 @@ MISCONFIGURED = "Sorry, I'm not set up correctly, so I can't answer. The reason 
 TRY_AGAIN = "Sorry, something went wrong on my side. Please try again in a few minutes."
 NOT_NOW = "Sorry, I can't take questions right now. Please ask again in a minute."
 
+_REFUSALS = {
+    "not_in_channel": "I'm not a member of that channel. Invite me, and ask again",
+    "channel_not_found": "I'm not a member of that channel. Invite me, and ask again",
+    "is_archived": "that channel is archived",
+    "message_not_found": "the message is gone",
+    "thread_not_found": "the message is gone",
+}
+
 # ------------------------------------------------------------------------------------------------- greetings, privacy
 
 WELCOME = (
@@ -83,6 +92,12 @@ def full(queued: int) -> str:
     """Return the reply to a question that finds so many waiting that it isn't taken."""
     waiting = f"{_counted(queued, 'question')} {'is' if queued == 1 else 'are'} ahead of you"
     return f"Sorry, I'm too busy: {waiting}. Please ask again later."
+
+
+def not_posted(code: str) -> str:
+    """Return the direct message about a question whose answer Slack refused, with its error code."""
+    reason = _REFUSALS.get(code, f"Slack refuses my messages there ({code})")
+    return f"I couldn't answer your question where you asked it: {reason}. You can ask me here."
 
 
 def rate_limited(scope: str, asked: int, seconds: float) -> str:

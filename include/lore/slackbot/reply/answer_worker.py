@@ -17,6 +17,7 @@ from lore.slackbot.reply.delivery import Delivery
 from lore.slackbot.reply.poster import record_posts
 from lore.slackbot.reply.status import StatusIndicator
 from lore.slackbot.slack_api.error_log import ErrorLog, describe_error
+from lore.slackbot.slack_api.errors import is_final
 from lore.slackbot.types import SlackCallError, SlackQuestion
 from lore.types import Message, Question
 
@@ -67,13 +68,18 @@ class AnswerWorker:
         Where Slack or the records fail for the moment, the question is taken over when the lease ends.
         """
         with lease.handling(self._errors):
-            if lease.refusal:
-                raise lease.refusal
-            self._answer(lease)
+            delivery = self._deliver(lease)
+            try:
+                if lease.refusal:
+                    raise lease.refusal
+                self._answer(lease, delivery)
+            except SlackCallError as error:
+                if is_final(error) and lease.is_awaited:
+                    delivery.explain(error)
+                raise
             lease.finish()
 
-    def _answer(self, lease: Lease) -> None:
-        delivery = self._deliver(lease)
+    def _answer(self, lease: Lease, delivery: Delivery) -> None:
         try:
             self._run(lease, delivery)
         except (LeaseLost, SlackCallError, RecordsError):

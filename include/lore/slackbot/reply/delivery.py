@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from lore.slackbot.queue.leases import Lease
-from lore.slackbot.render import StreamRenderer, partial, render
+from lore.slackbot.render import StreamRenderer, phrases, render, unfinished
 from lore.slackbot.reply.notices import plain
 from lore.slackbot.reply.poster import Poster
 from lore.slackbot.slack_api.api import BotApi
-from lore.slackbot.slack_api.errors import TOKEN_CODES, UncertainCallError
+from lore.slackbot.slack_api.errors import TOKEN_CODES, UncertainCallError, is_final
 from lore.slackbot.slack_api.rate_budgets import RateBudgets, RefusalCache
 from lore.slackbot.types import Block, SlackCallError, SlackMessage
 from lore.types import Answer
 
 __all__ = ["BlocksBelow", "Delivery"]
+
+logger = logging.getLogger(__name__)
 
 FIRST_SECONDS = 0.4
 """The first words wait so long for more, so that a quick answer is one message."""
@@ -30,6 +33,8 @@ REJECTED = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_too_long",
 """Refusals of a message's format."""
 STREAM_ENDED = "message_not_in_streaming_state"
 PLAIN_CHARACTERS = 3_000
+
+Posted = TypeVar("Posted")
 
 BlocksBelow: TypeAlias = Callable[[str], Sequence[Block]]
 """Returns the blocks below the answer with an id."""
@@ -58,9 +63,9 @@ class Delivery:
     def grow(self, piece: str) -> None:
         """Take the next piece of the answer, and show it with others when it is time."""
         self._text += piece
+        self._unread += piece
         if self._waits_for_end:
             return
-        self._unread += piece
         now = self._budgets.clock()
         if self._due is None:
             self._due = now + FIRST_SECONDS
@@ -74,8 +79,10 @@ class Delivery:
                 raise
             self._may_have_gap = self._waits_for_end = True
         except SlackCallError as error:
-            if not error.retryable:
+            if error.code in TOKEN_CODES or not (error.retryable or self._lease.shown):
                 raise
+            if is_final(error):  # the end puts the answer elsewhere
+                self._may_have_gap = self._waits_for_end = True
         pause = APPEND_SECONDS if self._lease.kind == STREAM else UPDATE_SECONDS
         self._due = self._budgets.clock() + pause
 
@@ -98,6 +105,20 @@ class Delivery:
         with self._lease.speaking():
             self._apologize(plain(text), {"closed": "failed"})
 
+    def explain(self, error: SlackCallError) -> None:
+        """Tell the asker, in a direct message or else where it was asked, that Slack takes no answer there and why.
+
+        Never raises SlackCallError: nothing is left to try.
+        """
+        notice = plain(phrases.not_posted(error.code))
+        with self._lease.speaking():
+            for post in (self._poster.post_directly, self._poster.post_ephemeral):
+                try:
+                    post(notice)
+                    return
+                except SlackCallError as refused:
+                    logger.info("Couldn't tell an asker of %s: %s", error.code, refused.code)
+
     # ------------------------------------------------------------------------------------------------------- growing
 
     def _show(self) -> None:
@@ -109,10 +130,10 @@ class Delivery:
         elif self._lease.kind == "placeholder" and self._lease.shown:
             if self._budgets.updates.take():
                 self._lease.note(kind="message")
-                self._poster.update(partial(self._text))
+                self._poster.update_part(unfinished(self._text))
         elif self._pending and not self._begin_stream():
             self._budgets.updates.spend()
-            self._poster.post_first("message", partial(self._text))
+            self._poster.post_first("message", unfinished(self._text))
 
     def _read(self) -> None:
         """Render what came in since the last time."""
@@ -155,7 +176,7 @@ class Delivery:
         if not self._budgets.updates.take():
             return
         try:
-            self._poster.update(partial(self._text))
+            self._poster.update_part(unfinished(self._text))
         except SlackCallError as error:
             if error.code not in REJECTED:
                 raise
@@ -189,7 +210,7 @@ class Delivery:
             if not self._stop(self._pending, notice.blocks, metadata):
                 self._poster.post_next(notice, **metadata)
         elif self._lease.kind == "message":
-            part = partial(self._text)
+            part = unfinished(self._text)
             self._put(SlackMessage((*part.blocks, *notice.blocks), f"{part.text}\n\n{notice.text}"), metadata)
         else:
             self._put(notice, metadata)
@@ -199,37 +220,47 @@ class Delivery:
         try:
             self._poster.stop_stream(markdown, blocks, **metadata)
         except SlackCallError as error:
-            if error.code not in REJECTED and error.code != STREAM_ENDED:
+            if not is_final(error):
                 raise
-            if error.code in REJECTED:
-                self._poster.stop_stream()
+            if error.code != STREAM_ENDED:
+                self._close_stream()
             self._lease.note(kind="message")
             return False
         return True
 
+    def _close_stream(self) -> None:
+        """End the stream as it is, if Slack lets it: a message that is still open can't be changed."""
+        try:
+            self._poster.stop_stream()
+        except SlackCallError as error:
+            if not is_final(error):
+                raise
+
     def _put(self, message: SlackMessage, metadata: Mapping[str, str]) -> None:
-        """Show a message in place of the one that is shown, or as the first one."""
-        replaces = bool(self._lease.shown)
+        """Show a message in place of the one that is shown, or as the first one.
+
+        Where Slack refuses a change for good, the message is posted anew.
+        """
         if self._lease.kind == "placeholder":
             self._lease.note(kind="message")
-
-        def put(message: SlackMessage) -> None:
-            if replaces:
-                self._budgets.updates.spend()
-                self._poster.update(message, **metadata)
-            else:
-                self._poster.post_first("message", message, **metadata)
-
+        if not self._lease.shown:
+            _or_plain(lambda shown: self._poster.post_first("message", shown, **metadata), message)
+            return
+        self._budgets.updates.spend()
         try:
-            put(message)
+            _or_plain(lambda shown: self._poster.update(shown, **metadata), message)
         except SlackCallError as error:
-            if error.code not in REJECTED:
+            if not is_final(error):
                 raise
-            put(SlackMessage((), message.text[:PLAIN_CHARACTERS]))
+            _or_plain(lambda shown: self._poster.post_anew(shown, **metadata), message)
 
     def _post_rest(self, messages: Sequence[SlackMessage], metadata: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
         """Post what follows the first message, and return the ts of all."""
-        following = [self._poster.post_next(message, **more) for message, more in zip(messages, metadata, strict=True)]
+
+        def post(message: SlackMessage, more: Mapping[str, str]) -> str:
+            return _or_plain(lambda shown: self._poster.post_next(shown, **more), message)
+
+        following = [post(message, more) for message, more in zip(messages, metadata, strict=True)]
         return (self._lease.shown, *following)
 
     def _post_privately(self, messages: Sequence[SlackMessage]) -> tuple[str, ...]:
@@ -237,6 +268,16 @@ class Delivery:
         for message in messages:
             self._poster.post_privately(message)
         return ()
+
+
+def _or_plain(post: Callable[[SlackMessage], Posted], message: SlackMessage) -> Posted:
+    """Post a message, as plain text where Slack refuses its format."""
+    try:
+        return post(message)
+    except SlackCallError as error:
+        if error.code not in REJECTED:
+            raise
+        return post(SlackMessage((), message.text[:PLAIN_CHARACTERS]))
 
 
 def _parts(answer_id: str, count: int) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from lore.records.posted_answers import PostedAnswers
@@ -12,6 +13,8 @@ from lore.slackbot.slack_api.errors import UncertainCallError
 from lore.slackbot.types import Block, SlackCallError, SlackMessage, SlackQuestion
 
 __all__ = ["Poster", "record_posts"]
+
+logger = logging.getLogger(__name__)
 
 BOT_IS_ABSENT = frozenset({"channel_not_found", "not_in_channel", "user_not_in_channel", "is_archived"})
 """Refusals of an ephemeral message where the bot isn't a member: the answer goes to a direct message."""
@@ -62,16 +65,46 @@ class Poster:
         with self._lease.speaking():
             self._slack.update(self._question.channel, self._lease.shown, message, metadata=self._metadata(more))
 
+    def update_part(self, message: SlackMessage) -> None:
+        """Change the first message to the answer so far."""
+        with self._lease.speaking():
+            channel, shown = self._question.channel, self._lease.shown
+            self._slack.update(channel, shown, message, metadata=self._metadata({}), is_part=True)
+
+    def post_anew(self, message: SlackMessage, **more: str) -> str:
+        """Post a first message in place of one that can't be changed any more, and return its ts.
+
+        The old one is deleted, unless Slack refuses that too: then it stays above the new one.
+        """
+        with self._lease.speaking():
+            before = self._lease.shown
+            self._lease.note(shown="")
+            ts = self.post_first("message", message, **more)
+            try:
+                self._slack.delete(self._question.channel, before)
+            except SlackCallError as error:
+                logger.info("An unfinished message in %s stays: %s", self._question.channel, error.code)
+            return ts
+
+    def post_directly(self, message: SlackMessage) -> None:
+        """Post a direct message to the asker."""
+        with self._lease.speaking():
+            self._slack.post(self._question.user, message, metadata=self._metadata({}))
+
     def post_privately(self, message: SlackMessage) -> None:
         """Post a message that only the asker sees: where the question was asked, else as a direct message."""
+        try:
+            self.post_ephemeral(message)
+        except SlackCallError as error:
+            if error.code not in BOT_IS_ABSENT:
+                raise
+            self.post_directly(message)
+
+    def post_ephemeral(self, message: SlackMessage) -> None:
+        """Post a message that only the asker sees where the question was asked."""
         question = self._question
         with self._lease.speaking():
-            try:
-                self._slack.post_ephemeral(question.channel, question.user, message, thread_ts=question.thread_ts)
-            except SlackCallError as error:
-                if error.code not in BOT_IS_ABSENT:
-                    raise
-                self._slack.post(question.user, message, metadata=self._metadata({}))
+            self._slack.post_ephemeral(question.channel, question.user, message, thread_ts=question.thread_ts)
 
     def _metadata(self, more: Mapping[str, str]) -> dict[str, str]:
         """Return which question a message belongs to, for the bot itself, and `more`."""

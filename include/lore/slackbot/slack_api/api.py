@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lore.slackbot.slack_api.caller import SlackCaller
+from lore.slackbot.slack_api.caller import MAX_WAIT, SlackCaller
 from lore.slackbot.slack_api.errors import UncertainCallError, unreachable
 from lore.slackbot.types import Block, BotIdentity, SlackCallError, SlackMessage
 from lore.sources.payload import as_mapping, as_mappings, as_text
@@ -24,6 +24,8 @@ MAX_PAGES = 100
 MAX_PROMPTS = 4
 TRIGGER_SECONDS = 1.0
 """A trigger is valid for three seconds, so longer waits before a retry are useless."""
+GLANCE_SECONDS = 3.0
+"""What changes again soon isn't worth a longer wait: a status, a part of an answer."""
 GONE = frozenset({"message_not_found", "thread_not_found"})
 
 
@@ -80,10 +82,10 @@ class BotApi:
                 return as_text(found.get("ts"))
         return ""
 
-    def _begin(self, method: str, content: Mapping[str, Any]) -> str:
+    def _begin(self, method: str, content: Mapping[str, Any], *, max_wait: float = MAX_WAIT) -> str:
         """Return the ts of a new message. A response without one is uncertain."""
         channel = content["channel"]
-        ts = self._call(method, json=content, about=channel, twice=False).get("ts")
+        ts = self._call(method, json=content, about=channel, twice=False, max_wait=max_wait).get("ts")
         if not is_ts(ts):
             raise unreachable(f"{method} in {channel}", "the response names no message", uncertain=True)
         return as_text(ts)
@@ -94,14 +96,21 @@ class BotApi:
         self._call("chat.postEphemeral", json=content, about=channel)  # twice is better than never
 
     def update(
-        self, channel: str, ts: str, message: SlackMessage, *, metadata: Mapping[str, str] | None = None
+        self,
+        channel: str,
+        ts: str,
+        message: SlackMessage,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        is_part: bool = False,
     ) -> None:
-        """Replace one of the bot's own messages."""
+        """Replace one of the bot's own messages; `is_part` if the next part comes soon."""
         content = _content(channel, message, metadata) | {
             "ts": ts,
             "blocks": list(message.blocks),
         }  # Slack keeps blocks that are left out
-        self._call("chat.update", json=content, about=channel)
+        max_wait = GLANCE_SECONDS if is_part else MAX_WAIT
+        self._call("chat.update", json=content, about=channel, max_wait=max_wait)
 
     def delete(self, channel: str, ts: str) -> None:
         """Delete one of the bot's own messages."""
@@ -113,12 +122,12 @@ class BotApi:
         """Begin a message that grows, and return its ts; `team` and `user` are those of the asker."""
         content = {"channel": channel, "thread_ts": thread_ts, "recipient_team_id": team, "recipient_user_id": user}
         content |= _given(markdown_text=markdown)
-        return self._begin("chat.startStream", content)
+        return self._begin("chat.startStream", content, max_wait=GLANCE_SECONDS)
 
     def append_stream(self, channel: str, ts: str, markdown: str) -> None:
         """Append to a stream."""
         content = {"channel": channel, "ts": ts, "markdown_text": markdown}
-        self._call("chat.appendStream", json=content, about=channel, twice=False)
+        self._call("chat.appendStream", json=content, about=channel, twice=False, max_wait=GLANCE_SECONDS)
 
     def stop_stream(
         self,
@@ -140,7 +149,7 @@ class BotApi:
     def set_status(self, channel: str, thread_ts: str, status: str) -> None:
         """Show what the bot does, below the thread, until its next message; "" shows nothing."""
         content = {"channel_id": channel, "thread_ts": thread_ts, "status": status}
-        self._call("assistant.threads.setStatus", json=content, about=channel)
+        self._call("assistant.threads.setStatus", json=content, about=channel, max_wait=GLANCE_SECONDS)
 
     def set_prompts(self, channel: str, thread_ts: str, prompts: Sequence[str], *, title: str = "") -> None:
         """Suggest the first four prompts in the assistant pane."""

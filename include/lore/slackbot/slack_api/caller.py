@@ -27,10 +27,10 @@ from lore.slackbot.types import SlackCallError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["SlackCaller"]
+__all__ = ["MAX_WAIT", "SlackCaller"]
 
-MAX_WAIT = 30.0
-"""Seconds. A longer wait that Slack asks for is an error: people are waiting."""
+MAX_WAIT = 300.0
+"""Seconds for which a call waits in all, as often as Slack asks for it by 429. More is an error."""
 FIRST_WAIT = 0.5
 LONGEST_STEP = 8.0
 UNDONE_STATUS = 503
@@ -43,9 +43,9 @@ Params = Mapping[str, Any]
 class SlackCaller:
     """Calls methods with one token; used by several threads.
 
-    A call that fails for the moment is repeated `max_retries` times: after the wait that a 429 asks for, else after
-    half a second, doubled each time. `on_dead` is called once when the token is no longer valid. `sleep` and `chance`
-    (from 0 to 1) are for tests.
+    A call that fails for the moment is repeated `max_retries` times, after half a second, doubled each time. After a
+    429 it is repeated when that says, unless `max_retries` is 0. `on_dead` is called once when the token is no longer
+    valid. `sleep` and `chance` (from 0 to 1) are for tests.
     """
 
     def __init__(
@@ -94,26 +94,30 @@ class SlackCaller:
         """Call a method and return its response. Raises SlackCallError, which names what the call is `about`.
 
         A call that may have been carried out is repeated only if it may happen `twice`, else it raises
-        UncertainCallError. `done` are refusals of a repeated call that mean it was carried out before. No wait is
-        longer than `max_wait` seconds.
+        UncertainCallError. `done` are refusals of a repeated call that mean it was carried out before. The waits for
+        429 take at most `max_wait` seconds in all.
         """
         asked = f"{method} in {about}" if about else method
-        uncertain = False
-        for attempt in range(self._max_retries + 1):
+        patience = max_wait if self._max_retries else 0.0
+        uncertain, failures, limits = False, 0, 0
+        while True:
             outcome = self._try(method, json, params)
             if outcome.ok or (uncertain and outcome.code in done):
-                break
+                return outcome.answer
             if not outcome.limited and not outcome.passing:
                 raise self._refused(asked, outcome)
             uncertain = uncertain or outcome.uncertain
-            wait = self._wait(attempt, outcome)
-            last = attempt == self._max_retries or self._ended.is_set()
-            if last or wait > max_wait or (uncertain and not twice):
-                if outcome.limited:
+            wait = self._wait(limits if outcome.limited else failures, outcome)
+            if outcome.limited:
+                limits, patience = limits + 1, patience - wait
+                if patience < 0 or self._ended.is_set():
                     raise rate_limited(asked, wait)
-                raise unreachable(asked, outcome.reason, uncertain=uncertain)
+            else:
+                is_last = failures == self._max_retries or wait > max_wait or self._ended.is_set()
+                if is_last or (uncertain and not twice):
+                    raise unreachable(asked, outcome.reason, uncertain=uncertain)
+                failures += 1
             self._sleep(wait)
-        return outcome.answer
 
     @cached_property
     def _client(self) -> httpx.Client:
@@ -157,7 +161,7 @@ class SlackCaller:
         return error
 
     def _wait(self, attempt: int, outcome: _Outcome) -> float:
-        if outcome.limited and outcome.retry_after is not None:
+        if outcome.limited and outcome.retry_after:
             return outcome.retry_after + 0.25 * self._chance()
         return min(LONGEST_STEP, FIRST_WAIT * 2.0**attempt) * (0.75 + 0.5 * self._chance())
 

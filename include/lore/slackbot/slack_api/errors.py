@@ -18,6 +18,7 @@ __all__ = [
     "TOKEN_CODES",
     "UncertainCallError",
     "error_code",
+    "is_final",
     "log_level",
     "rate_limited",
     "refusal",
@@ -92,6 +93,11 @@ def unreachable(asked: str, reason: str, *, uncertain: bool = False) -> SlackCal
         remedy="Check the network, LORE_SLACK_BASE_URL and Slack's status page.",
         retryable=True,
     )
+
+
+def is_final(error: SlackCallError) -> bool:
+    """Return True if Slack refuses just this call for good, with a token that is valid."""
+    return not error.retryable and error.code not in TOKEN_CODES
 
 
 def log_level(error: LoreError, usual: int) -> int:
