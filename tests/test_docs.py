@@ -12,6 +12,7 @@ import yaml
 from lore.cli.app import app
 from lore.declarations import KINDS, load_access, load_assistant, load_declaration, load_slack_rules
 from lore.declarations.database import load_database
+from lore.evaluation.databases.question_file import load_gold_questions
 from lore.settings import PREFIX, RESERVED, SETTINGS, VENDOR_NAMES
 from typer.core import TyperGroup
 
@@ -135,6 +136,8 @@ def test_an_example_in_yaml_can_be_taken_over(text: str, tmp_path: Path) -> None
         assert load_slack_rules(file).channels
     elif "groups:" in text:
         assert load_access(file).groups
+    elif "database: " in text:
+        assert load_gold_questions(file).questions
     elif "url_variable:" in text:
         assert load_database(file).policy.rows
     else:

@@ -166,3 +166,50 @@ def test_only_approvers_may_approve(asking: Lore, databases: dict[str, str]) -> 
 def test_without_a_model_the_error_says_how_to_set_one(lore: Lore, databases: dict[str, str]) -> None:
     result = lore("sql", "ask", "shop", "How many orders?", **databases)
     assert result.exit_code == 2 and "LORE_CHAT_MODEL" in result.stderr
+
+
+QUESTIONS = """
+database: shop
+questions:
+  - question: How many orders are there?
+    sql: SELECT count(*) FROM orders
+  - question: Who bought a hammer?
+    sql:
+      - SELECT c.name FROM customer c JOIN orders o ON o.customer_id = c.id JOIN order_item i ON i.order_id = o.id
+        JOIN product p ON p.id = i.product_id WHERE p.name = 'Hammer'
+"""
+
+
+@pytest.fixture
+def questions(knowledge: Path) -> str:
+    path = knowledge / "questions.yaml"
+    path.write_text(QUESTIONS, encoding="utf-8")
+    return str(path)
+
+
+def test_ways_are_compared_and_the_report_is_saved(lore: Lore, databases: dict[str, str], questions: str) -> None:
+    ways = ("--way", "linked", "--way", "none", "--way", "keyword")
+    result = lore("sql", "compare", questions, *ways, "--output", "out", **databases, LORE_SQL_TABLES="4")
+    assert result.exit_code == 0, result.output
+    assert "it finds all needed tables for " in result.stdout
+    again = lore("sql", "compare", questions, *ways, "--output", "out", "--json", **databases, LORE_SQL_TABLES="4")
+    values = json.loads(again.stdout)
+    assert [way["way"] for way in values["ways"]] == ["none", "keyword", "linked"]
+    pages = sorted(Path("out").glob("*/comparison.html"))
+    assert len(pages) == 2
+    assert "Earlier runs" not in pages[0].read_text() and "Earlier runs" in pages[1].read_text()
+
+
+def test_statements_are_compared_once_they_are_approved(asking: Lore, questions: str) -> None:
+    refused = asking("compare", questions, "--way", "keyword", "--answers", "2")
+    assert refused.exit_code == 2 and "not approved" in refused.stderr
+    done = asking("compare", questions, "--way", "keyword", "--answers", "2", "--plain", "--yes", "--json")
+    assert done.exit_code == 0, done.output
+    ways = {way["way"]: way["accuracy"]["value"] for way in json.loads(done.stdout)["ways"]}
+    assert ways == {"keyword": 0.5, "keyword, without review and repair": 0.5}
+
+
+def test_a_gold_statement_that_may_not_run_is_named(lore: Lore, databases: dict[str, str], questions: str) -> None:
+    Path(questions).write_text("database: shop\nquestions:\n  - {question: a, sql: SELECT email FROM customer}\n")
+    result = lore("sql", "compare", questions, **databases)
+    assert result.exit_code == 2 and "customer.email is forbidden" in result.stderr

@@ -8,6 +8,7 @@ import typer
 
 from lore.cli.output import message, print_json, print_table, print_text
 from lore.cli.sql_ask import DatabaseName, Json, ask, replay
+from lore.cli.sql_compare import compare
 
 if TYPE_CHECKING:
     from lore.databases.schema.model import DatabaseSchema, TableInfo
@@ -21,6 +22,7 @@ def register(app: typer.Typer) -> None:
     group.command()(ask)
     group.command()(schema)
     group.command()(replay)
+    group.command()(compare)
     app.add_typer(group, name="sql")
 
 

@@ -212,6 +212,7 @@ class DatabaseSettings(SettingsGroup):
     tables: int = Field(8, ge=1, le=1_000, description="Most tables that a model gets of a schema")
     schema_tokens: int = Field(4_000, ge=100, description="Most tokens of a schema that a model gets")
     review: bool = Field(True, description="Whether a second call reviews each statement")
+    repairs: int = Field(2, ge=0, le=2, description="Most times that an error goes back to the model")
 
 
 class EvaluationSettings(SettingsGroup):

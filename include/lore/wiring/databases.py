@@ -123,6 +123,7 @@ def make_sql_assistant(
         chat,
         partial(retrieve_tables, settings),
         review=settings.sql.review,
+        repairs=settings.sql.repairs,
         budget=make_budget(settings, recorded=recorder is not None, leave_for_answer=False),
         recorder=recorder,
     )

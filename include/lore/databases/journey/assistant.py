@@ -42,8 +42,8 @@ Reply = TypeVar("Reply")
 class SqlAssistant:
     """Answers questions to one database. It keeps no state between questions; nothing runs without an approval.
 
-    `retrieve` finds the tables for a question. Without `review` the second call is left out. A `recorder` keeps each
-    answer and each refusal.
+    `retrieve` finds the tables for a question. Without `review` the second call is left out. Errors go back to the
+    model at most `repairs` times. A `recorder` keeps each answer and each refusal.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class SqlAssistant:
         retrieve: Callable[[str, DatabaseSchema], RetrievedSchema],
         *,
         review: bool = True,
+        repairs: int = MAX_REPAIRS,
         budget: Budget | None = None,
         recorder: Recorder | None = None,
         today: Callable[[], date] = lambda: datetime.now(UTC).date(),
@@ -61,6 +62,7 @@ class SqlAssistant:
         self._chat = chat
         self._retrieve = retrieve
         self._review = review
+        self._repairs = repairs
         self._budget = budget
         self._recorder = recorder
         self._today = today
@@ -69,6 +71,11 @@ class SqlAssistant:
     def declaration_id(self) -> str:
         """The id of the database."""
         return self._database.declaration.id
+
+    @property
+    def audiences(self) -> tuple[str, ...]:
+        """The audiences that may ask."""
+        return self._database.declaration.audiences
 
     @property
     def dialect(self) -> str:
@@ -98,8 +105,8 @@ class SqlAssistant:
         Raises DatabaseError after two corrections.
         """
         before = answer.proposal
-        if before.statement is None or before.repairs >= MAX_REPAIRS:
-            raise DatabaseError(f"The statement failed, and {MAX_REPAIRS} corrections didn't help: {answer.failure}")
+        if before.statement is None or before.repairs >= self._repairs:
+            raise DatabaseError(f"The statement failed, and {self._repairs} corrections didn't help: {answer.failure}")
         anew = SqlProposal(before.database, before.question, before.retrieved, repairs=before.repairs + 1)
         with self._steps(anew) as steps:
             steps.note(f"A statement failed: {answer.failure}")
@@ -160,7 +167,7 @@ class SqlAssistant:
                     statement = self._database.check(sql, schema)
                     plan = self._database.explain(statement)
             except (StatementRefusedError, StatementError) as error:
-                if steps.proposal.repairs >= MAX_REPAIRS:
+                if steps.proposal.repairs >= self._repairs:
                     steps.change(refusal=error.message)
                     return
                 failed = Failed(sql, error.message)
