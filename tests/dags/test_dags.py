@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from lore.errors import ConfigurationError, LoreError, ModelError, SourceError
@@ -44,7 +47,9 @@ def test_broken_declarations_are_an_import_error_of_their_own_file(project: Proj
 
 def test_the_dag_says_what_its_declaration_says(project: Project) -> None:
     dag = project.airflow.dag("ingest_notes")
-    assert dag.schedule == "30 4 * * *"
+    assert dag.schedule.expression == "30 4 * * *"
+    assert dag.allowed_run_types is not None
+    assert "backfill" not in {kind.value for kind in dag.allowed_run_types}
     assert (dag.catchup, dag.max_active_runs) == (False, 1)
     assert dag.owner == "platform"
     assert {"handbook", "files", "lore", "ingest"} <= set(dag.tags)
@@ -65,7 +70,7 @@ def test_the_steps_hang_together(project: Project) -> None:
     assert isinstance(dag.get_task("index"), MappedOperator)
     reconcile = dag.get_task("reconcile")
     assert reconcile.trigger_rule == "none_failed"
-    assert [asset.uri for asset in reconcile.outlets] == ["lore://index/notes"]
+    assert [alias.name for alias in reconcile.outlets] == ["changes_of_notes"]
     for task_id in ("extract", "index", "reconcile"):
         task = dag.get_task(task_id)
         assert task.retry_exponential_backoff
@@ -83,10 +88,45 @@ def test_an_ingestion_indexes_and_a_second_one_changes_nothing(project: Project)
     assert (second["new"], second["unchanged"], second["embedding_calls"]) == (0, 2, 0)
 
 
-def test_a_run_that_succeeded_leaves_an_asset_event_with_its_report(project: Project) -> None:
+@pytest.mark.parametrize("schedule", ["@hourly", "@daily", "30 4 * * *"])
+def test_a_source_that_is_triggered_first_has_no_scheduled_run_beside_it(project: Project, schedule: str) -> None:
+    from airflow.serialization.serialized_objects import DagSerialization
+    from lore.declarations.files import FilesDeclaration
+    from lore.orchestration.dag_factory import make_ingest_dag
+
+    dag = make_ingest_dag(FilesDeclaration(kind="files", id="new", path=project.folder, schedule=schedule))
+    scheduled = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    first = scheduled.next_dagrun_info(last_automated_run_info=None)
+    assert first is not None
+    assert first.run_after >= datetime.now(UTC)
+
+
+def test_a_sync_that_changed_the_index_leaves_an_asset_event_with_its_report(project: Project) -> None:
+    (project.folder / "notes" / "new.md").write_text(f"# New\n\n{uuid4()}\n")
     run = project.airflow.run("ingest_notes")
-    [extra] = [extra for run_id, extra in rows("asset_event", "source_run_id", "extra") if run_id == run.run_id]
-    assert json.loads(extra) == run.value("reconcile")
+    again = project.airflow.run("ingest_notes")
+    (project.folder / "notes" / "new.md").unlink()
+    removed = project.airflow.run("ingest_notes")
+    events = dict(rows("asset_event", "source_run_id", "extra"))
+    assert json.loads(events[run.run_id]) == run.value("reconcile")
+    assert json.loads(events[removed.run_id])["removed"] == 1
+    assert again.run_id not in events
+    assert ("lore://index/notes",) in rows("asset", "uri")
+
+
+def test_an_evaluation_has_nothing_to_score_after_syncs_that_changed_nothing(project: Project) -> None:
+    from lore.orchestration.evaluate import has_changes
+
+    unchanged = project.airflow.run("ingest_oversize").value("reconcile")
+    by_hand: dict[str, Any] = {}
+
+    def changes(*extras: dict[str, Any]) -> bool:
+        return has_changes({"triggering_asset_events": {"asset": [SimpleNamespace(extra=extra) for extra in extras]}})
+
+    assert has_changes({"triggering_asset_events": {}})
+    assert not changes(unchanged, unchanged)
+    assert changes(unchanged, {**unchanged, "removed": 1})
+    assert changes(by_hand)
 
 
 def test_with_nothing_to_index_the_run_is_reconciled_all_the_same(project: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lore.ingest.leases import NoLeases
 from lore.ingest.removal import remove_source
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.stores.lancedb.store import LanceStore
@@ -33,7 +34,7 @@ def test_nothing_of_the_source_stays_and_nothing_else_goes(store: LanceStore, tm
     staged = tmp_path / "staging" / "fake" / "run" / "try-1"
     staged.mkdir(parents=True)
     (staged / "shard-00000.jsonl.gz").write_bytes(b"")
-    assert remove_source(store, "fake", staging_uri=str(tmp_path / "staging")) == 3
+    assert remove_source(store, "fake", staging_uri=str(tmp_path / "staging"), leases=NoLeases()) == 3
     assert list(store.states()) == ["other"]
     assert (store.count("fake").documents, store.count("fake").chunks) == (0, 0)
     assert store.count("other").documents == 3
@@ -44,6 +45,6 @@ def test_nothing_of_the_source_stays_and_nothing_else_goes(store: LanceStore, tm
 
 def test_a_removal_that_was_cut_off_is_completed_by_another(store: LanceStore, tmp_path: Path) -> None:
     store.delete("fake", ["fake:p0", "fake:p1"])
-    assert remove_source(store, "fake", staging_uri=str(tmp_path / "staging")) == 1
+    assert remove_source(store, "fake", staging_uri=str(tmp_path / "staging"), leases=NoLeases()) == 1
     assert list(store.states()) == ["other"]
-    assert remove_source(store, "fake", staging_uri=str(tmp_path / "staging")) == 0
+    assert remove_source(store, "fake", staging_uri=str(tmp_path / "staging"), leases=NoLeases()) == 0

@@ -70,6 +70,7 @@ def remove(
     from lore.declarations import load_declarations
     from lore.ingest.removal import remove_source
     from lore.settings import load_settings
+    from lore.wiring.records import make_source_leases
 
     settings = load_settings()
     store, _ = open_index(settings)
@@ -78,7 +79,9 @@ def remove(
         check_sources([source_id], store.states(), "is in the index")
     if not yes:
         typer.confirm(f"Remove {source_id} with {documents:,} documents from the index?", abort=True, err=True)
-    removed = remove_source(store, source_id, staging_uri=settings.ingest.staging_uri)
+    removed = remove_source(
+        store, source_id, staging_uri=settings.ingest.staging_uri, leases=make_source_leases(settings)
+    )
     message(f"Removed {source_id}: {removed:,} document{'s' * (removed != 1)}.")
     folder = settings.project.sources_dir
     declared = load_declarations(folder).valid if folder.is_dir() else ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lore.errors import LoreError
+from lore.ingest.leases import NoLeases, SourceLeases
 from lore.ingest.strategies.strategy import SummarySplitter
 from lore.ingest.versions import VersionBuilder
 from lore.protocols import Embedder, Splitter, Store
@@ -24,12 +25,14 @@ class SyncTarget:
     """The index that a sync writes.
 
     `versions` returns the builders of all versions of the index, each or the reason why there is none. It is called
-    anew each time, so that a version made in the middle of a sync gets its documents before the cursor moves.
+    anew each time, so that a version made in the middle of a sync gets its documents before the cursor moves. `leases`
+    keep two runs of a source apart.
     """
 
     store: Store
     embedder: Embedder
     versions: Callable[[], Sequence[VersionBuilder | LoreError]] = tuple
+    leases: SourceLeases = field(default_factory=NoLeases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,11 @@ class SyncReport:
     lost_text: Mapping[str, int] = field(default_factory=dict)
     attempt: str = ""
 
+    @property
+    def changes(self) -> int:
+        """Number of documents that this run wrote, removed, hid or showed again."""
+        return self.new + self.changed + self.removed + self.duplicates.newly_hidden + self.duplicates.shown_again
+
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         return asdict(self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from lore.ingest.finish.visibility import as_hidden, as_shown, is_hidden
 from lore.ingest.options import DocumentSteps, SyncRules, SyncTarget
 from lore.ingest.report import DuplicateReport, Progress, ShardReport, SyncReport, UsageTotal
 from lore.ingest.strategies.strategy import with_strategy
+from lore.ingest.versions import catch_up_versions
 from lore.ingest.write.fingerprint import document_recipe, fingerprint
 from lore.ingest.write.lost_text import lost_percent, update_lost
 from lore.ingest.write.prepare import DocumentPreparer, PreparedDocument
@@ -62,38 +64,53 @@ class Sync:
         self._steps = steps
         self._rules = rules
         self._staging_uri = staging_uri
+        self._leases = target.leases
         self._strategy = steps.strategy.name if steps.strategy else ""
         self._recipe = document_recipe(steps.redactor.name)
         self._state = SourceStateTracker(source, target.store, self._recipe, steps.redactor)
         self._preparer = DocumentPreparer(steps.convert, steps.redactor, steps.strategy or steps.splitter)
 
     def run(self, *, progress: OnProgress = _ignore, force_removals: bool = False) -> SyncReport:
-        """Do the whole sync in this process. A second sync of the same source on this machine waits for the first.
+        """Do the whole sync in this process. A second sync of the same source waits for the first.
 
         An interrupt leaves what is indexed and staged, and the next run continues from there. Raises SourceError,
         ModelError, StoreError, and SyncError if too many documents failed.
         """
-        with source_lock(self._staging_uri, self._source.id, on_wait=lambda: progress(Progress("wait", 0))):
-            run_id = uuid4().hex
+        run_id = uuid4().hex
+        with self._begun(run_id, progress, ends=True):
             try:
                 extraction = self._extract(run_id, progress, whole_run=True)
                 reports: list[ShardReport] = []
                 for shard in self.shards(extraction, force_removals=force_removals):
-                    reports.append(self.index(shard, progress=progress, before=reports))
-                return self.reconcile(extraction, reports, progress=progress, force_removals=force_removals)
+                    reports.append(self._index(shard, progress, before=reports))
+                return self._reconcile(extraction, reports, progress, force_removals=force_removals)
             except Exception:
                 Staging(self._staging_uri, self._source.id, run_id).remove()  # no run continues from an error
                 raise
 
+    @contextmanager
+    def _begun(self, run_id: str, progress: OnProgress, *, ends: bool) -> Iterator[None]:
+        """Hold the source on this machine, and its lease on all, in the first step of a run."""
+        source_id = self._source.id
+
+        def on_wait() -> None:
+            progress(Progress("wait", 0))
+
+        with (
+            source_lock(self._staging_uri, source_id, on_wait=on_wait),
+            self._leases.begin(source_id, run_id, ends=ends, on_wait=on_wait),
+        ):
+            yield
+
     def extract(self, run_id: str, *, progress: OnProgress = _ignore) -> str:
         """Read the source and stage its documents; returns the path of the manifest.
 
-        For a run whose steps are in several processes; on one machine, only one run of a source reads at a time. A
-        source that stops early with a retryable error leaves a manifest of what it gave until then. If a kill cut an
-        attempt of this run off, or of another one with the same resume key, the reading continues from there. Raises
+        For a run whose steps are in several processes. One run of a source goes on at a time; others wait. A source
+        that stops early with a retryable error leaves a manifest of what it gave until then. If a kill cut an attempt
+        of this run off, or of another one with the same resume key, the reading continues from there. Raises
         SourceError if the source gave nothing.
         """
-        with source_lock(self._staging_uri, self._source.id):
+        with self._begun(run_id, progress, ends=False):
             return self._extract(run_id, progress, whole_run=False)
 
     def _extract(self, run_id: str, progress: OnProgress, *, whole_run: bool) -> str:
@@ -126,8 +143,16 @@ class Sync:
             return []
         return list(manifest.shards)
 
-    def index(self, shard: str, *, progress: OnProgress = _ignore, before: Sequence[ShardReport] = ()) -> ShardReport:
-        """Convert, split, embed and store one shard; may be repeated. `before` are the shards that progress counts."""
+    def index(self, shard: str, *, progress: OnProgress = _ignore) -> ShardReport:
+        """Convert, split, embed and store one shard; may be repeated. Progress counts the documents of the shard.
+
+        Raises SyncError if another run of the source has begun since.
+        """
+        with self._leases.go_on(self._source.id, Staging.manifest_of(shard).run_id, ends=False):
+            return self._index(shard, progress)
+
+    def _index(self, shard: str, progress: OnProgress, *, before: Sequence[ShardReport] | None = None) -> ShardReport:
+        """Index one shard; progress counts the whole run if `before` are the reports of the shards before it."""
         started = time.monotonic()
         manifest = Staging.manifest_of(shard)
         documents = list(_last_states(shard, manifest))
@@ -135,13 +160,17 @@ class Sync:
         counts = {"new": 0, "changed": 0, "unchanged": 0}
         failures: list[Failure] = []
         lost_text: dict[str, int] = {}
-        documents_before = sum(report.documents for report in before)
-        chunks_before = sum(report.chunks for report in before)
+        documents_before = sum(report.documents for report in before or ())
+        chunks_before = sum(report.chunks for report in before or ())
+        total = len(documents) if before is None else manifest.documents
         calls = len(self._steps.usage)
+
+        def on_versions(done: int, of: int) -> None:
+            progress(Progress("versions", done, of))
 
         def on_progress(embedded: int, chunks: int) -> None:
             done = documents_before + embedded + counts["unchanged"] + len(failures)
-            progress(Progress("index", done, manifest.documents, chunks_before + chunks))
+            progress(Progress("index", done, total, chunks_before + chunks))
 
         writer = EntryWriter(self._store, self._target.embedder, on_progress=on_progress)
         with self._state.failure_saved():
@@ -163,7 +192,7 @@ class Sync:
                     failures.append(prepared)
                     on_progress(len(writer.written), writer.chunks)
             writer.flush()
-            notes = self._catch_up(writer.written, progress)
+            notes = catch_up_versions(self._target.versions, self._source.id, writer.written, on_versions)
         return ShardReport(
             indexed=tuple(writer.written),
             failures=tuple(failures),
@@ -176,32 +205,6 @@ class Sync:
             lost_text=lost_text,
             **counts,
         )
-
-    def _catch_up(self, written: Sequence[str], progress: OnProgress, *, last: bool = False) -> tuple[str, ...]:
-        """Write the written documents into every version; returns a note for each version that couldn't be written.
-
-        At the end of a run, a ready version gets all documents of the source, also those written before it was made. A
-        version that isn't ready is built by its own builder.
-        """
-        notes: list[str] = []
-        if not written and not last:
-            return ()
-        for builder in self._target.versions():
-            if isinstance(builder, LoreError):
-                notes.append(str(builder))
-                continue
-            everything = last and builder.version.status == "ready"
-            if not everything and not written:
-                continue
-            try:
-                builder.catch_up(
-                    self._source.id,
-                    ids=None if everything else written,
-                    on_progress=lambda done, total: progress(Progress("versions", done, total)),
-                )
-            except LoreError as error:
-                notes.append(f"Version {builder.version.number} of the index is outdated: {error}")
-        return tuple(notes)
 
     def _prepare(self, document: Document, *, hide: bool) -> PreparedDocument | Failure:
         """Prepare a document to be stored. A hidden one gets its passages, if any, at the end of the run."""
@@ -229,9 +232,15 @@ class Sync:
         source's state keeps each of them, and the cursor stays where it must. A run that has ended returns its report
         again.
         """
-        started = time.monotonic()
         if ended := self._ended(extraction):
             return ended
+        with self._leases.go_on(self._source.id, Staging.read(extraction).run_id, ends=True):
+            return self._reconcile(extraction, reports, progress, force_removals=force_removals)
+
+    def _reconcile(
+        self, extraction: str, reports: Sequence[ShardReport], progress: OnProgress, *, force_removals: bool
+    ) -> SyncReport:
+        started = time.monotonic()
         manifest = Staging.read(extraction)
         source_id = self._source.id
         failures = (*manifest.failures, *(failure for report in reports for failure in report.failures))
@@ -241,6 +250,9 @@ class Sync:
         removed = 0
         notes: tuple[str, ...] = tuple(note for report in reports for note in report.notes)
         indexed = sum(len(report.indexed) for report in reports)
+
+        def on_versions(done: int, of: int) -> None:
+            progress(Progress("versions", done, of))
 
         def on_progress(embedded: int, _: int = 0) -> None:
             progress(Progress("reconcile", indexed + embedded))
@@ -263,7 +275,7 @@ class Sync:
             removed = self._store.delete(source_id, gone) if gone else 0
             parts = (*reports, reindexed.report)
             written = sorted({document_id for part in parts for document_id in part.indexed}.difference(gone))
-            notes = self._catch_up(written, progress, last=True)
+            notes = catch_up_versions(self._target.versions, source_id, written, on_versions, last=True)
             self._store.optimize()
             verify(self._store, source_id, written)
         except LoreError as caught:

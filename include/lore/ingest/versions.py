@@ -7,13 +7,13 @@ document in the middle, so the comparison is repeated until nothing differs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from time import monotonic
 from typing import Any
 from zlib import crc32
 
-from lore.errors import StoreError
+from lore.errors import LoreError, StoreError
 from lore.ingest.finish.visibility import is_hidden
 from lore.ingest.report import ProgressCallback, no_progress
 from lore.ingest.strategies.strategy import Splitters, basic_splitter_only, strategy_of
@@ -21,7 +21,7 @@ from lore.ingest.write.writer import EntryWriter
 from lore.protocols import Embedder, Splitter, Store
 from lore.types import IndexVersion
 
-__all__ = ["BuildReport", "VersionBuilder", "in_share", "outdated_ids"]
+__all__ = ["BuildReport", "VersionBuilder", "catch_up_versions", "in_share", "outdated_ids"]
 
 PASSES = 20
 
@@ -148,3 +148,33 @@ def in_share(document_id: str, part: tuple[int, int]) -> bool:
     """Return True if a document belongs to the k-th of n shares; the same in every process."""
     number, of = part
     return crc32(document_id.encode("utf-8", "surrogatepass")) % of == number
+
+
+def catch_up_versions(
+    builders: Callable[[], Sequence[VersionBuilder | LoreError]],
+    source_id: str,
+    written: Sequence[str],
+    on_progress: ProgressCallback,
+    *,
+    last: bool = False,
+) -> tuple[str, ...]:
+    """Write the written documents into every version; returns a note for each version that couldn't be written.
+
+    At the end of a run (`last`), a ready version gets all documents of the source, also those written before it was
+    made. A version that isn't ready is built by its own builder.
+    """
+    notes: list[str] = []
+    if not written and not last:
+        return ()
+    for builder in builders():
+        if isinstance(builder, LoreError):
+            notes.append(str(builder))
+            continue
+        everything = last and builder.version.status == "ready"
+        if not everything and not written:
+            continue
+        try:
+            builder.catch_up(source_id, ids=None if everything else written, on_progress=on_progress)
+        except LoreError as error:
+            notes.append(f"Version {builder.version.number} of the index is outdated: {error}")
+    return tuple(notes)

@@ -11,18 +11,21 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow import settings as airflow_settings
 from airflow.configuration import conf
-from airflow.sdk import DAG, Asset, get_current_context, task
+from airflow.sdk import DAG, Asset, AssetAlias, CronTriggerTimetable, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from lore.declarations import Declaration, load_declarations
 from lore.errors import DeclarationError, StagedFileError
 from lore.orchestration.connections import settings_in_airflow
+from lore.orchestration.progress import LoggedProgress
 from lore.orchestration.retries import RETRIES
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ INDEX_TASKS_AT_ONCE = 4
 """Mapped index tasks of one DAG that run at once; each of them holds an embedder."""
 DUPLICATES_SHOWN = 20
 FAILURES_SHOWN = 20
+RUN_TYPES: Any = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
+"""All but backfills, which would sync the present documents once for each day."""
 """Failed documents named in an asset event; the store and the task's log have all of them."""
 
 
@@ -70,7 +75,7 @@ def make_ingest_dags(folder: Path) -> IngestDags:
 
 
 def index_asset(source_id: str) -> Asset:
-    """Return the asset for a source's passages in the index: DAGs scheduled on it run after a successful sync.
+    """Return the asset for a source's passages in the index: DAGs scheduled on it run after a sync that changed it.
 
     Its `extra` has the address of the source on the page about the index.
     """
@@ -86,58 +91,75 @@ def index_pool() -> str:
 
 
 def make_ingest_dag(declaration: Declaration) -> DAG:
-    """Make the DAG `ingest_<id>`: one run at a time, no catch-up, retries with growing pauses."""
+    """Make the DAG `ingest_<id>`: one run at a time, no catch-up or backfill, retries with growing pauses."""
     asset = index_asset(declaration.id)
+    changed = AssetAlias(f"changes_of_{declaration.id}")
     with DAG(
         dag_id=f"ingest_{declaration.id}",
         dag_display_name=f"Ingest {declaration.title}",
         description=declaration.description or f"Bring the index up to date with {declaration.title}",
-        schedule=declaration.schedule,
+        schedule=_timetable(declaration.schedule),
         catchup=False,
         max_active_runs=1,
+        allowed_run_types=RUN_TYPES,
         tags=sorted({"lore", "ingest", declaration.kind, *declaration.tags}),
         doc_md=_describe(declaration),
         default_args={"owner": declaration.owner, **RETRIES},
         auto_register=False,  # a DAG belongs to the file that names it, not to every file that makes one
     ) as dag:
 
-        @task(doc_md="Reads what changed in the source and stages it as compressed shards; returns their paths.")
+        @task(
+            doc_md="Reads what changed in the source and stages it as compressed shards; returns their paths.",
+            show_return_value_in_logs=False,
+        )
         def extract() -> list[str]:
             context = get_current_context()
             sync = _sync(declaration)
-            extraction = sync.extract(context["run_id"])
+            extraction = sync.extract(context["run_id"], progress=LoggedProgress(log))
             _instance(context).xcom_push(key="extraction", value=extraction)
-            return list(sync.shards(extraction))
+            shards = list(sync.shards(extraction))
+            log.info("Staged %d shards in %s", len(shards), extraction)
+            return shards
 
         @task(
             doc_md="Converts, splits, embeds and stores the documents of one shard. Safe to repeat.",
             pool=index_pool(),
             max_active_tis_per_dag=INDEX_TASKS_AT_ONCE,
+            show_return_value_in_logs=False,
         )
         def index(shard: str) -> dict[str, Any]:
             with _staged():
-                return _plain(_sync(declaration).index(shard).to_json())
+                report = _sync(declaration).index(shard, progress=LoggedProgress(log))
+            log.info(
+                "%d documents: %d new, %d changed, %d unchanged, %d failed; %d chunks in %.1f s",
+                *(report.documents, report.new, report.changed, report.unchanged, len(report.failures)),
+                *(report.chunks, report.seconds),
+            )
+            log.debug("Written: %s", ", ".join(report.indexed))
+            return _plain(report.to_json())
 
         # none_failed: with nothing changed there are no shards and `index` is skipped, yet deletions must be seen;
         # after a shard that failed the source is not as it was read, and nothing may be removed or called done.
         @task(
             doc_md="Removes what the source no longer has, reads the counts back and moves the cursor.",
             trigger_rule="none_failed",
-            outlets=[asset],
+            outlets=[changed],
+            show_return_value_in_logs=False,
         )
         def reconcile(extraction: str, reports: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
             from lore.ingest.report import ShardReport
 
             shard_reports = [ShardReport.from_json(report) for report in reports or ()]
             with _staged():
-                report = _sync(declaration).reconcile(extraction, shard_reports)
+                report = _sync(declaration).reconcile(extraction, shard_reports, progress=LoggedProgress(log))
             log.info(report.summary())
             for line in report.duplicates.lines(DUPLICATES_SHOWN):
                 log.info(line)
             result = _plain(report.to_json())
             duplicates = {**result["duplicates"], "named": result["duplicates"]["named"][:DUPLICATES_SHOWN]}
             shown = {**result, "failures": result["failures"][:FAILURES_SHOWN], "duplicates": duplicates}
-            get_current_context()["outlet_events"][asset].extra = shown
+            if report.changes:  # what is scheduled on the asset has nothing to do otherwise
+                get_current_context()["outlet_events"][changed].add(asset, extra=shown)
             return result
 
         @task(
@@ -174,7 +196,14 @@ def _sync(declaration: Declaration) -> Sync:
     from lore.wiring.ingest import make_sync
 
     settings = settings_in_airflow()
-    return make_sync(declaration, settings, embedder=shared_embedder(settings))
+    return make_sync(declaration, settings, embedder=shared_embedder(settings), make_records=True)
+
+
+def _timetable(schedule: str | None) -> CronTriggerTimetable | str | None:
+    """Return the schedule, whose first run waits for its time: beside it a triggered one would be the second."""
+    if schedule is None or schedule == "@once":
+        return schedule
+    return CronTriggerTimetable(schedule, timezone=airflow_settings.TIMEZONE, run_immediately=timedelta())
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from airflow.sdk import Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from lore.errors import ConfigurationError, GateError
+from lore.orchestration.progress import LoggedProgress
 from lore.orchestration.version_tasks import (
-    log_progress,
     open_index,
     promoted_since_trigger,
     settings_fit,
@@ -64,7 +64,7 @@ def judge(number: int) -> dict[str, Any] | None:
     if settings.evaluation.questions is None:
         log.warning("No question set is configured, so the version isn't judged.")
     else:
-        verdict = versions.judge(number, listener=log_progress("questions asked"))
+        verdict = versions.judge(number, listener=LoggedProgress(log).counts("questions asked"))
         for line in report_lines(verdict):
             log.info("%s", line)
     status = versions.one(number)

@@ -14,8 +14,9 @@ from typing import Any
 from airflow.sdk import DAG, Param, get_current_context, task
 
 from lore.orchestration.dag_factory import INDEX_TASKS_AT_ONCE, index_pool
+from lore.orchestration.progress import LoggedProgress
 from lore.orchestration.promotion import judge_and_promote, judge_params, require_judge
-from lore.orchestration.version_tasks import dag_arguments, log_progress, open_index, settings_of_run
+from lore.orchestration.version_tasks import dag_arguments, open_index, settings_of_run
 
 __all__ = ["make_rebuild_dag"]
 
@@ -69,7 +70,9 @@ def make_rebuild_dag() -> DAG:
         )
         def build(share: Mapping[str, int]) -> dict[str, Any]:
             part = (share["part"], share["of"])
-            report = open_index().build(share["version"], part=part, listener=log_progress("documents written"))
+            report = open_index().build(
+                share["version"], part=part, listener=LoggedProgress(log).counts("documents written")
+            )
             log.info("%d documents, %d of %d passages embedded", report.documents, report.embedded_texts, report.chunks)
             return report.to_json()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from lore.evaluation.versions import IndexVersions
     from lore.settings import Settings
 
-__all__ = ["dag_arguments", "log_progress", "open_index", "promoted_since_trigger", "settings_fit", "settings_of_run"]
+__all__ = ["dag_arguments", "open_index", "promoted_since_trigger", "settings_fit", "settings_of_run"]
 
 log = logging.getLogger(__name__)
-
-PROGRESS_EVERY = 500
 
 
 def settings_of_run(params: Mapping[str, Any]) -> Settings:
@@ -66,14 +64,6 @@ def dag_arguments() -> dict[str, Any]:
         "default_args": {"owner": "lore", **RETRIES},
         "auto_register": False,
     }
-
-
-def log_progress(what: str) -> Callable[[int, int], None]:
-    def listen(done: int, total: int) -> None:
-        if done == total or done % PROGRESS_EVERY == 0:
-            log.info("%d of %d %s", done, total, what)
-
-    return listen
 
 
 @task(

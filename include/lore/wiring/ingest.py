@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lore.wiring.models import make_embedder
+from lore.wiring.records import make_source_leases
 from lore.wiring.sources import make_source
 from lore.wiring.stores import make_builders, make_splitter, open_store, open_versions
 from lore.wiring.strategies import make_strategy
@@ -24,9 +25,17 @@ DISTRIBUTION = "lore-assistant"
 
 
 def make_sync(
-    declaration: Declaration, settings: Settings, *, store: Store | None = None, embedder: Embedder | None = None
+    declaration: Declaration,
+    settings: Settings,
+    *,
+    store: Store | None = None,
+    embedder: Embedder | None = None,
+    make_records: bool = False,
 ) -> Sync:
-    """Return the sync of one source; pass `store` and `embedder` to share them between several."""
+    """Return the sync of one source; pass `store` and `embedder` to share them between several.
+
+    `make_records` creates the records, if they are missing, for the lease on the source.
+    """
     from lore.convert import convert
     from lore.ingest.options import DocumentSteps, SyncRules, SyncTarget
     from lore.ingest.sync import Sync
@@ -42,6 +51,7 @@ def make_sync(
             store or open_store(settings, embedder, splitter),
             embedder,
             versions=partial(make_builders, settings, open_versions(settings), [embedder]),
+            leases=make_source_leases(settings, make=make_records),
         ),
         DocumentSteps(
             convert,

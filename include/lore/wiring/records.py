@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from socket import gethostname
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,22 @@ from lore.settings import Settings
 from lore.wiring.secrets import secret
 
 if TYPE_CHECKING:
+    from lore.ingest.leases import SourceLeases
     from lore.records.clean import Redact
+    from lore.records.leases import LeaseStore
     from lore.records.otel import TraceSink
     from lore.records.recorders import ClosingRecorder
     from lore.records.records import Records
 
-__all__ = ["describe_records", "is_recording", "make_ledger", "make_recorder", "open_records", "records_file"]
+__all__ = [
+    "describe_records",
+    "is_recording",
+    "make_ledger",
+    "make_recorder",
+    "make_source_leases",
+    "open_records",
+    "records_file",
+]
 
 DEFAULT_URL = "sqlite:///.lore/records.db"
 OFF = "none"
@@ -124,6 +135,34 @@ def make_ledger(settings: Settings) -> Callable[[datetime], float] | None:
         return spent(opened[0].engine, moment)
 
     return spent_since
+
+
+def make_source_leases(settings: Settings, *, make: bool = False) -> SourceLeases:
+    """Make the leases on sources, in the records; without records there are none.
+
+    A file of records that doesn't exist is only created with `make`: until then nobody holds a lease in it.
+    """
+    from lore.ingest.leases import NoLeases
+    from lore.records.source_leases import StoredSourceLeases
+
+    url = _url(settings)
+    if url == OFF:
+        return NoLeases()
+    check_url(url)
+    file = database_file(url)
+    if file is not None and not file.exists() and not make:
+        return NoLeases()
+    staging = settings.ingest.staging_uri
+    machine = "" if "://" in staging else f"{gethostname()}:{Path(staging).absolute()}"
+    return StoredSourceLeases(partial(_lease_store, url, settings), machine=machine)
+
+
+@lru_cache(maxsize=1)
+def _lease_store(url: str, settings: Settings) -> LeaseStore:
+    """Return the leases in the records, opened once in a process."""
+    from lore.records.leases import LeaseStore
+
+    return LeaseStore(_open(url, settings).engine)
 
 
 def _url(settings: Settings) -> str:

@@ -69,7 +69,7 @@ class ExtractionManifest:
 
 @contextmanager
 def source_lock(location: str, source_id: str, *, on_wait: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Allow one sync of a source at a time on a machine; across machines, Airflow's `max_active_runs` does.
+    """Allow one sync of a source at a time on a machine; across machines, `SourceLeases` do.
 
     `on_wait` is called once if another sync has to end first.
     """
