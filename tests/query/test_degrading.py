@@ -140,21 +140,25 @@ class TestTheSearch:
 
 
 class TestTheModels:
-    def test_a_planner_that_hangs_gives_the_question_as_it_is(self, hanging: Hanging) -> None:
+    def test_a_planner_that_hangs_gives_the_question_as_it_is(
+        self, hanging: Hanging, caplog: pytest.LogCaptureFixture
+    ) -> None:
         answer = ask(chat_model=hanging, deadlines=SHORT)
         assert answer.trace.plan.wordings == (QUESTION.text,)
-        assert noted(answer, "question itself", "LORE_PLAN_SECONDS")
+        assert noted(answer, "question itself", "took longer") and "LORE_PLAN_SECONDS" in caplog.text
 
     def test_a_reranker_that_hangs_gives_the_order_of_the_search(self, hanging: Hanging) -> None:
         answer = ask(reranker=hanging, deadlines=SHORT)
         assert answer.trace.passages[0].chunk.id == "chunk-keys"
         assert noted(answer, "order of the search", "LORE_RERANK_SECONDS")
 
-    def test_an_answer_that_does_not_end_is_ended_with_quotes(self, hanging: Hanging) -> None:
+    def test_an_answer_that_does_not_end_is_ended_with_quotes(
+        self, hanging: Hanging, caplog: pytest.LogCaptureFixture
+    ) -> None:
         answer = ask(chat_model=hanging, deadlines=SHORT)
         assert answer.text.startswith("Open Settings and rotate it [1].")
         assert "> Rotate the API key under Settings." in answer.text
-        assert noted(answer, "quotes the passages", "LORE_ANSWER_SECONDS")
+        assert noted(answer, "quotes the passages", "took longer") and "LORE_ANSWER_SECONDS" in caplog.text
 
     def test_sources_that_are_too_long_are_halved_once(self) -> None:
         error = ContextTooLongError("4,096 tokens at most.")

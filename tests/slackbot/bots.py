@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from lore.protocols import Recorder
 from lore.query.events import Answered, Delta, Event, Planned
+from lore.query.model_watch import OnModelChange
 from lore.settings import Settings, load_settings
 from lore.slackbot.app.bot import Transport
 from lore.slackbot.app.serve import HttpAddress, serve
@@ -31,6 +32,7 @@ class EchoPipeline:
     """Answers that it was asked so, in words that come one by one. `gate` leases every answer back until it is set."""
 
     recorder: Recorder | None = None
+    on_model_change: OnModelChange | None = None
     questions: list[Question] = field(default_factory=list)
     gate: threading.Event = field(default_factory=threading.Event)
     text: str = "You asked: {question}. Run the command [1]."
@@ -85,8 +87,8 @@ class RunningBot:
         self._ready.wait(30)
 
     def _run(self) -> None:
-        def make(_: Settings, recorder: Recorder) -> EchoPipeline:
-            self.pipeline.recorder = recorder
+        def make(_: Settings, recorder: Recorder, on_model_change: OnModelChange) -> EchoPipeline:
+            self.pipeline.recorder, self.pipeline.on_model_change = recorder, on_model_change
             return self.pipeline
 
         try:

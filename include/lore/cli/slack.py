@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from lore.protocols import Recorder
+    from lore.query.model_watch import OnModelChange
     from lore.query.pipeline import Pipeline
     from lore.settings import Settings
 
@@ -35,12 +36,12 @@ def slack(
     serve(load_settings(), http=HttpAddress(host, port) if http else None, make_pipeline=_pipeline)
 
 
-def _pipeline(settings: Settings, recorder: Recorder) -> Pipeline:
+def _pipeline(settings: Settings, recorder: Recorder, on_model_change: OnModelChange) -> Pipeline:
     from lore.cli.common import open_index
     from lore.wiring.query import make_pipeline
 
     store, embedder = open_index(settings)
-    return make_pipeline(settings, index=store, embedder=embedder, recorder=recorder)
+    return make_pipeline(settings, index=store, embedder=embedder, recorder=recorder, on_model_change=on_model_change)
 
 
 def _log() -> None:

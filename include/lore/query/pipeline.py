@@ -17,6 +17,7 @@ from lore.query.answer.verification import Verifier
 from lore.query.budget import Budget
 from lore.query.deadlines import Deadlines
 from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved, Verified
+from lore.query.model_watch import ModelWatch, OnModelChange
 from lore.query.prompts import prompt_version
 from lore.query.retrieve.dedup import dedup
 from lore.query.retrieve.passages import SourcePassage, join_neighbours, read_pages, rerank_depth
@@ -79,7 +80,9 @@ class Pipeline:
         sources: Sequence[SearchableSource] = (),
         budget: Budget | None = None,
         recorder: Recorder | None = None,
+        on_model_change: OnModelChange = lambda _: None,
     ) -> None:
+        self._watch = ModelWatch(on_model_change)
         self._index = index
         self._models = models
         self._settings = settings
@@ -177,6 +180,7 @@ class Pipeline:
         state.seconds["answer"] = perf_counter() - answer_started
         yield from self._verify(state)
         state.seconds["total"] = perf_counter() - started
+        self._watch.note(state.failures, called=bool(state.prompts))
         answer = finished_answer(state)
         if self._recorder:
             self._recorder.record(answer)
@@ -194,9 +198,10 @@ class Pipeline:
             planned = self._settings.deadlines.limit("plan").call(planning, "It")
         except ModelError as error:
             planned = self._make_plan(state.question, None)
-            state.notes.append(f"The plan is the question itself, because planning failed: {error}")
+            state.model_failed("The plan is the question itself, because planning failed", error)
         state.plan, state.ignored = planned.plan, planned.ignored
         state.notes.extend(planned.notes)
+        state.failures.extend([planned.failure] if planned.failure else [])
 
     def _deltas(self, state: QuestionState) -> Iterator[Delta]:
         for piece in self._composer.pieces(state):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
+from lore.errors import ModelError
 from lore.protocols import Index, OnUsage
 from lore.query.budget import QuestionBudget
 from lore.query.retrieve.passages import SourcePassage
@@ -30,6 +31,7 @@ class QuestionState:
     version: int | None = None
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
+    failures: list[ModelError] = field(default_factory=list)
     ignored: tuple[str, ...] = ()
     retrieved: int = 0
     candidates: tuple[Hit, ...] = ()
@@ -60,6 +62,11 @@ class QuestionState:
         self.usage.append(usage)
         if self.budget:
             self.budget.add(usage)
+
+    def model_failed(self, consequence: str, error: ModelError) -> None:
+        """Note what a failed call of a language model led to. Askers read notes, so the remedy isn't part of them."""
+        self.notes.append(f"{consequence}: {error.message}")
+        self.failures.append(error)
 
     def refusal(self, stage: str, model: str, size: int | None = None) -> str:
         """Return the note that says why the budget refuses a stage its model call, or ""."""

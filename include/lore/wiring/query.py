@@ -10,6 +10,7 @@ from lore.wiring.stores import open_store
 if TYPE_CHECKING:
     from lore.protocols import Embedder, Index, Recorder
     from lore.query.budget import Budget
+    from lore.query.model_watch import OnModelChange
     from lore.query.pipeline import Pipeline, PipelineSettings
     from lore.query.understand.context import GlobalContext
     from lore.query.understand.filters import SearchableSource
@@ -24,8 +25,12 @@ def make_pipeline(
     index: Index | None = None,
     embedder: Embedder | None = None,
     recorder: Recorder | None = None,
+    on_model_change: OnModelChange = lambda _: None,
 ) -> Pipeline:
-    """Return the query pipeline over the index; a `recorder` keeps its answers."""
+    """Return the query pipeline over the index; a `recorder` keeps its answers.
+
+    `on_model_change` is called when the language model begins to fail, and when it works again.
+    """
     from lore.query.pipeline import Pipeline, PipelineModels
 
     embedder = embedder or make_embedder(settings)
@@ -39,6 +44,7 @@ def make_pipeline(
         sources=searchable_sources(settings),
         budget=make_budget(settings, recorded=recorder is not None),
         recorder=recorder,
+        on_model_change=on_model_change,
     )
 
 

@@ -108,7 +108,7 @@ class AnswerComposer:
         try:
             verdicts = verifier.judge(messages, len(found[:MAX_STATEMENTS]), state.on_usage("verify"))
         except ModelError as error:
-            state.notes.append(f"The answer was checked by words and meaning alone, because a model failed: {error}")
+            state.model_failed("The answer was checked by words and meaning alone, because a model failed", error)
             return None
         return apply_verdicts(text, list(zip(found, verdicts, strict=False)))
 
@@ -130,7 +130,7 @@ class AnswerComposer:
             for piece in writer.small_talk(state.plan.question, state.on_usage("answer")):
                 yield check.feed(piece)
         except ModelError as error:
-            state.notes.append(f"The language model failed: {error}")
+            state.model_failed("The language model failed", error)
             yield check.finish() or SMALL_TALK
         else:
             rest = check.finish()
@@ -191,7 +191,7 @@ class AnswerComposer:
             if not "".join([*state.text, rest]).strip():
                 raise ModelError("The check left nothing of its answer.")
         except ModelError as error:
-            state.notes.append(f"The answer quotes the passages, because the language model failed: {error}")
+            state.model_failed("The answer quotes the passages, because the language model failed", error)
             yield check.finish()
             lead = "*The language model failed here" if state.text else "*The language model failed"
             yield ("\n\n" if state.text else "") + f"{lead}, so these are the best passages, word for word.*\n\n"

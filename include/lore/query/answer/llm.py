@@ -78,7 +78,7 @@ class AnswerWriter:
         try:
             return self._opened(instructions, _request(question, sources), on_usage)
         except ContextTooLongError as error:
-            on_note(f"The sources were cut to half, because they were too long for the language model: {error}")
+            on_note(f"The sources were cut to half, because they were too long for the language model: {error.message}")
             half = min(tokens, estimate_tokens(sources)) // 2
             return self._opened(instructions, _request(question, format_sources(passages, half, now)), on_usage)
 

@@ -57,6 +57,7 @@ class PlannedQuestion:
     plan: Plan
     notes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    failure: ModelError | None = None
 
 
 def make_plan(
@@ -79,8 +80,8 @@ def make_plan(
     try:
         reply = chat_model.structured(_messages(question, inputs), PlanReply, on_usage=on_usage)
     except ModelError as error:
-        note = f"The plan is the question itself, because the language model failed: {error}"
-        return _planned(_plan_by_rules(question, inputs), note)
+        note = f"The plan is the question itself, because the language model failed: {error.message}"
+        return replace(_planned(_plan_by_rules(question, inputs), note), failure=error)
     ignored: list[str] = []
     planned = _planned(_plan_of(reply, question, inputs, ignored))
     return replace(planned, ignored=tuple(ignored))

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from lore.errors import ConfigurationError, require
+from lore.query.model_watch import OnModelChange
 from lore.settings import Settings
 from lore.slackbot.reply.answer_worker import AnswerPipeline
 from lore.slackbot.slack_api.api import BotApi
@@ -63,7 +64,7 @@ def serve(
     settings: Settings,
     *,
     http: HttpAddress | None = None,
-    make_pipeline: Callable[[Settings, Recorder], AnswerPipeline],
+    make_pipeline: Callable[[Settings, Recorder, OnModelChange], AnswerPipeline],
     stop: Event | None = None,
     on_ready: Callable[[Transport], None] = lambda _: None,
 ) -> None:
@@ -80,9 +81,21 @@ def serve(
         slack = BotApi(callers[0])
         identity = slack.identity()
         recorder = stack.enter_context(make_recorder(settings))
-        pipeline = make_pipeline(settings, recorder)
+        # Bolt, slack_sdk and SQLAlchemy import slowly
+        from lore.records.leases import LeaseStore
+        from lore.slackbot.app.assembly import process_name
+        from lore.slackbot.app.bot import open_bot
+        from lore.slackbot.background import BackgroundPool
+        from lore.slackbot.feedback.outages import OutageNotices
 
-        from lore.slackbot.app.bot import open_bot  # Bolt and slack_sdk import slowly
+        notices = OutageNotices(
+            slack,
+            LeaseStore(records.engine),
+            stack.enter_context(BackgroundPool(1)),
+            channel=settings.slack.feedback_channel,
+            owner=process_name(),
+        )
+        pipeline = make_pipeline(settings, recorder, notices.on_model_change)
 
         def transport(app: App) -> Transport:
             if http is not None:
