@@ -37,8 +37,10 @@ class Project:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """The project's own DAG files over a small folder of declarations, two of them broken."""
     folder = tmp_path_factory.mktemp("project")
-    for name in ("sources", "notes", "partly"):
+    for name in ("sources", "notes", "partly", "databases"):
         (folder / name).mkdir()
+    (folder / "databases" / "shop.yaml").write_text("title: The shop\nurl_variable: SHOP_URL\napprovers: [Ada]\n")
+    (folder / "databases" / "misspelt.yaml").write_text("url_varible: SHOP_URL\n")
     for name, text in DECLARATIONS.items():
         (folder / "sources" / name).write_text(text)
     for name, text in NOTES.items():
@@ -54,6 +56,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
                 folder / "airflow",
                 {
                     "LORE_SOURCES_DIR": str(folder / "sources"),
+                    "LORE_DATABASES_DIR": str(folder / "databases"),
                     "LORE_INDEX_URI": str(folder / "index"),
                     "LORE_RECORDS_URL": f"sqlite:///{folder}/records.db",
                     "LORE_STAGING_URI": str(folder / "staging"),

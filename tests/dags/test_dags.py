@@ -33,7 +33,7 @@ def rows(model: str, *names: str) -> list[tuple[Any, ...]]:
 def test_every_declaration_is_a_dag_and_a_broken_one_takes_no_other_down(project: Project) -> None:
     ingest = ["ingest_notes", "ingest_oversize", "ingest_partly"]
     versions = ["promote_version", "prune_versions", "rebuild", "rollback_version"]
-    assert project.airflow.dag_ids == sorted(["ask", "evaluate", *ingest, *versions])
+    assert project.airflow.dag_ids == sorted(["ask", "ask_database", "evaluate", *ingest, *versions])
 
 
 def test_broken_declarations_are_an_import_error_of_their_own_file(project: Project) -> None:
@@ -41,6 +41,7 @@ def test_broken_declarations_are_an_import_error_of_their_own_file(project: Proj
     text = project.airflow.import_errors["broken_declarations.py"]
     assert "misspelt.yaml, line 3: unknown key `shedule`" in text
     assert "Did you mean `schedule`?" in text
+    assert "misspelt.yaml, line 1: unknown key `url_varible`" in text
     assert "'long_tag'" in text
     assert "100 characters" in text
 

@@ -26,12 +26,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Connection, get_current_context
 from airflow.sdk.exceptions import AirflowNotFoundException
 
+from lore.errors import ConfigurationError
 from lore.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["settings_beside", "settings_in_airflow", "settings_of_server"]
+    from lore.declarations.database import DatabaseDeclaration
+
+__all__ = ["database_addresses", "settings_beside", "settings_in_airflow", "settings_of_server"]
 
 WEAVIATE_CONNECTION = "weaviate_default"
 CONNECTIONS = {
@@ -52,6 +55,7 @@ def settings_beside(dag_file: str, **overrides: object) -> Settings:
     folder = Path(dag_file).resolve().parent
     defaults = {
         "sources_dir": folder / "sources",
+        "databases_dir": folder / "databases",
         "assistant": folder / "assistant.yaml",
         "access": folder / "access.yaml",
     }
@@ -75,6 +79,25 @@ def settings_in_airflow() -> Settings:
     dag: Any = get_current_context()["dag"]
     overrides: dict[str, Any] = {**dict(_overrides()), **dict(_weaviate())}
     return settings_beside(dag.fileloc, **overrides)
+
+
+def database_addresses(declaration: DatabaseDeclaration) -> Mapping[str, str] | None:
+    """Return the variable of the declaration's Airflow connection, as the environment would have it; None without one.
+
+    Raises ConfigurationError if Airflow has no such connection.
+    """
+    if declaration.connection is None:
+        return None
+    try:
+        connection = Connection.get(declaration.connection)
+    except AirflowNotFoundException:
+        raise ConfigurationError(
+            f"Airflow has no connection {declaration.connection!r}, which the database {declaration.id} names.",
+            remedy="Add it in the UI under Admin, Connections.",
+        ) from None
+    names = ("conn_type", "host", "login", "password", "port", "schema")
+    parts = {name: value for name in names if (value := getattr(connection, name))}
+    return {f"AIRFLOW_CONN_{declaration.connection.upper()}": json.dumps(parts)}
 
 
 def _overrides() -> Iterator[tuple[str, str]]:

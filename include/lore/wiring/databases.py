@@ -102,9 +102,13 @@ def retrieve_tables(settings: Settings, question: str, schema: DatabaseSchema) -
 
 
 def make_sql_assistant(
-    settings: Settings, declaration: DatabaseDeclaration, *, recorder: Recorder | None = None
+    settings: Settings,
+    declaration: DatabaseDeclaration,
+    *,
+    recorder: Recorder | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> SqlAssistant:
-    """Return the assistant for a database; a `recorder` keeps its answers.
+    """Return the assistant for a database; a `recorder` keeps its answers. `environ` has its address, as above.
 
     Raises ConfigurationError without a language model, or without the database's address.
     """
@@ -112,7 +116,7 @@ def make_sql_assistant(
     from lore.wiring.models import make_chat_model
     from lore.wiring.query import make_budget
 
-    database = open_declared(declaration)
+    database = open_declared(declaration, environ)
     chat = make_chat_model(settings)
     if chat is None:
         raise ConfigurationError(
