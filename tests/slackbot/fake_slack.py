@@ -43,6 +43,11 @@ class FakeSlack(FakeWorkspace):
             seen = {"channel": channel, "user": user, "text": message.text, "blocks": list(message.blocks)}
             self.ephemerals.append({**seen, "thread_ts": thread_ts})
 
+    def respond(self, url: str, message: SlackMessage) -> None:
+        self._called("respond", url=url, message=message)
+        with self._lock:
+            self.responses.append((url, message))
+
     def update(
         self,
         channel: str,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lore.slackbot.types import Block, BotIdentity, SlackCallError
+from lore.slackbot.types import Block, BotIdentity, SlackCallError, SlackMessage
 
 BOT = BotIdentity(team="T1", user="UBOT", bot="BBOT", name="lore", url="https://acme.slack.com/")
 APP = "ALORE"
@@ -67,6 +67,7 @@ class FakeWorkspace:
     users: dict[str, dict[str, Any]] = field(default_factory=dict)
     messages: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     ephemerals: list[dict[str, Any]] = field(default_factory=list)
+    responses: list[tuple[str, SlackMessage]] = field(default_factory=list)
     statuses: list[tuple[str, str, str]] = field(default_factory=list)
     prompts: list[tuple[str, str, tuple[str, ...], str]] = field(default_factory=list)
     views: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)

@@ -27,6 +27,7 @@ class SlackQuestion:
 
     `ts` is that of the message and `thread_ts` that of the answer's thread; both are "" for a command, whose answer
     only the asker sees. `text` has no mention of the bot. `external` is True for an asker from another workspace.
+    `response_url` takes the replies to a command; it isn't stored.
     """
 
     key: str
@@ -39,6 +40,7 @@ class SlackQuestion:
     thread_ts: str
     text: str
     external: bool = False
+    response_url: str = ""
 
     @property
     def asker(self) -> str:

@@ -79,9 +79,28 @@ def test_the_assistant_pane_suggests_questions_and_answers(slack: SlackApp, tmp_
 def test_a_command_is_answered_to_the_asker_alone(slack: SlackApp, tmp_path: Path) -> None:
     with running(slack, tmp_path):
         slack.command("U2", PUBLIC, "How do I deploy?")
-        slack.wait(lambda: any("You asked" in str(one["blocks"]) for one in slack.methods.ephemeral))
-    assert {one["user"] for one in slack.methods.ephemeral} == {"U2"}
-    assert slack.posted(PUBLIC) == []
+        slack.wait(lambda: any("You asked" in str(one["blocks"]) for one in slack.responses))
+    assert {(one["user"], one["channel"], one["response_type"]) for one in slack.responses} == {
+        ("U2", PUBLIC, "ephemeral")
+    }
+    assert slack.posted(PUBLIC) == [] and slack.methods.ephemeral == []
+
+
+def test_a_command_is_answered_where_the_bot_is_no_member(slack: SlackApp, tmp_path: Path) -> None:
+    with running(slack, tmp_path):
+        slack.command("U1", "C2", "How do I deploy?")
+        slack.wait(lambda: any("You asked" in str(one["blocks"]) for one in slack.responses))
+    assert "not a member of this channel" in str(slack.responses[-1]["blocks"])
+    assert slack.responses[-1]["channel"] == "C2" and slack.methods.ephemeral == []
+
+
+def test_a_request_to_be_forgotten_in_a_channel_is_answered_to_the_person_alone(
+    slack: SlackApp, tmp_path: Path
+) -> None:
+    with running(slack, tmp_path):
+        slack.say("U1", PUBLIC, f"<@{BOT_USER}> delete my data")
+        slack.wait(lambda: slack.methods.ephemeral)
+    assert "no data about you" in str(slack.methods.ephemeral[0]["blocks"]) and slack.posted(PUBLIC) == []
 
 
 def test_http_mode_answers_too_and_takes_only_what_is_signed_lately(slack: SlackApp, tmp_path: Path) -> None:

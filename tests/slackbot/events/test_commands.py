@@ -10,16 +10,27 @@ from tests.slackbot.events.bodies import BOT, ROOT, TS, asked, body, channel, me
 
 
 class TestForgetMe:
-    @pytest.mark.parametrize("text", ["forget me", "Forget me!", " forget  me please. ", "Forget me, please"])
-    def test_is_understood_where_the_asker_is_alone_with_the_bot(self, text: str) -> None:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "forget me",
+            "Forget me!",
+            " forget  me please. ",
+            "Forget me, please",
+            "delete my data",
+            "Please delete my data!",
+        ],
+    )
+    def test_is_understood_wherever_it_speaks_to_the_bot(self, text: str) -> None:
+        assert isinstance(read(mention(f"<@UBOT> {text}")), ForgetMe)
         assert isinstance(read(body(text)), ForgetMe)
         assert isinstance(read(body(text, thread_ts=ROOT)), ForgetMe)
         assert isinstance(read_command(command(text), BOT), ForgetMe)
 
     @pytest.mark.parametrize(
         "given",
-        [mention("<@UBOT> forget me"), channel("forget me", thread_ts=ROOT), body("how do I make it forget me?")],
-        ids=["mention", "thread", "question"],
+        [channel("forget me", thread_ts=ROOT), body("how do I make it forget me?")],
+        ids=["thread", "question"],
     )
     def test_and_nowhere_else(self, given: dict) -> None:
         assert isinstance(read(given), SlackQuestion)

@@ -89,8 +89,8 @@ class Process:
             world.places,
             self.status,
             errors,
-            history=lambda question: (),
-            audiences=lambda question: ("public",),
+            history=lambda question, on_note: (),
+            audiences=lambda question, on_note: ("public",),
             deliver=lambda lease: Delivery(lease, slack, lambda _: (BUTTONS,), budgets, refusals),
         )
         self.quick_replies = QuickReplies(self.leases, slack, lambda task: task(), limiter, errors, forget=world.forget)

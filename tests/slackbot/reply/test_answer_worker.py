@@ -40,8 +40,8 @@ class Stage:
             self.places,
             StatusIndicator(self.slack, pace, refused, lambda task: task(), clock=self.clock),
             ErrorLog(clock=self.clock),
-            history=lambda question: HISTORY,
-            audiences=lambda question: ("public", f"slack:{question.channel}"),
+            history=lambda question, on_note: HISTORY,
+            audiences=lambda question, on_note: ("public", f"slack:{question.channel}"),
             deliver=lambda lease: Delivery(lease, self.slack, lambda _: (BUTTONS,), pace, refused),
         )
 

@@ -106,7 +106,7 @@ class Desk:
                 Slow(),
                 ErrorLog(),
                 is_addressed=lambda question: True,
-                history=lambda question: history(question, api, me),
+                history=lambda question, on_note: history(question, api, me, on_note),
                 audiences=audiences.of,
                 below=lambda answer_id: (),
                 quick_reply=lambda lease: None,

@@ -78,6 +78,13 @@ def test_no_wait_at_all_is_no_endless_loop(world: World) -> None:
     assert sum(world.waits) <= 300 and len(world.slack.called("users.info")) < 60
 
 
+@pytest.mark.parametrize("end", ["/api", "/api/"])
+def test_the_address_of_slacks_api_needs_no_slash_at_its_end(world: World, end: str) -> None:
+    address = world.slack.base_url.removesuffix("/api/") + end
+    caller = SlackCaller(world.slack.bot_token, address, 5.0, max_retries=0)
+    assert BotApi(caller).user("U1")["id"] == "U1"
+
+
 def test_tries_end(world: World) -> None:
     world.slack.faults.append(Fault("users.info", 502, body=b"", times=99))
     with pytest.raises(SlackCallError) as caught:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lore.slackbot.access.ttl_cache import TtlCache
+from lore.slackbot.render import phrases
 from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.errors import log_level
 from lore.slackbot.types import BotIdentity, SlackCallError, SlackQuestion
@@ -43,10 +44,11 @@ _OUTSIDER_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class _Conversation:
-    """A conversation: `is_channel` where its content may be indexed under its id."""
+    """A conversation: `is_channel` where its content may be indexed under its id, `is_absent` if it is unseen."""
 
     is_channel: bool
     is_private: bool
+    is_absent: bool = False
 
 
 class Audiences:
@@ -73,20 +75,19 @@ class Audiences:
         self._private: TtlCache[str, frozenset[str]] = cached(slack.private_channels_of)
         self._members: TtlCache[tuple[str, str], bool] = cached(lambda pair: slack.is_member(*pair))
 
-    def of(self, question: SlackQuestion, on_note: Callable[[str], None] | None = None) -> tuple[str, ...]:
+    def of(self, question: SlackQuestion, on_note: Callable[[str], None] = lambda _: None) -> tuple[str, ...]:
         """Return the audiences of a question, PUBLIC first. Never raises: an unknown right is no right.
 
         In a channel: its own content. In a direct message: that of each private channel the asker is in. For guests,
-        people from other workspaces, and in group direct messages: public only. `on_note` is called where Slack
-        couldn't be asked.
+        people from other workspaces, and in group direct messages: public only. `on_note` is told what the
+        asker should know of that.
         """
         try:
-            return (*EVERYBODY, *self._more(question))
+            return (*EVERYBODY, *self._more(question, on_note))
         except SlackCallError as error:
             level = log_level(error, logging.WARNING)
             log.log(level, "Searching only public documents for %s: %s", question.key, error)
-            if on_note is not None:
-                on_note(f"Only public documents were searched, because the asker's rights are unknown ({error.code}).")
+            on_note(phrases.RIGHTS_UNKNOWN)
             return EVERYBODY
 
     def notice(self, event: Mapping[str, Any]) -> None:
@@ -103,7 +104,7 @@ class Audiences:
         elif kind.startswith(("channel_", "group_")):
             self._conversations.drop(channel)
 
-    def _more(self, question: SlackQuestion) -> tuple[str, ...]:
+    def _more(self, question: SlackQuestion, on_note: Callable[[str], None]) -> tuple[str, ...]:
         """Return the audiences beside the public one."""
         if question.external or question.room == "group" or not self._insiders.get(question.user):
             return ()
@@ -112,6 +113,8 @@ class Audiences:
                 return ()
             return tuple(f"slack:{channel}" for channel in sorted(self._private.get(question.user)))
         conversation = self._conversations.get(question.channel)
+        if conversation.is_absent:
+            on_note(phrases.ABSENT)
         if not conversation.is_channel:
             return ()
         # A message is posted by a member; of a command, only its sender says where it was typed.
@@ -136,7 +139,7 @@ def _conversation(slack: BotApi, channel: str) -> _Conversation:
     except SlackCallError as error:
         if error.code != "channel_not_found":
             raise
-        return _Conversation(is_channel=False, is_private=True)  # the bot isn't in it
+        return _Conversation(is_channel=False, is_private=True, is_absent=True)
     is_direct = facts.get("is_im") or facts.get("is_mpim")
     return _Conversation(is_channel=not is_direct, is_private=facts.get("is_private") is not False)
 

@@ -15,7 +15,7 @@ from lore.slackbot.queue.fair_queue import FairQueue
 from lore.slackbot.queue.leases import HeldLeases, Lease
 from lore.slackbot.queue.question_queue import QuestionQueue
 from lore.slackbot.queue.rate_limits import RateLimiter
-from lore.slackbot.reply.answer_worker import AnswerPipeline, AnswerWorker
+from lore.slackbot.reply.answer_worker import AnswerPipeline, AnswerWorker, OnNote
 from lore.slackbot.reply.delivery import BlocksBelow, Delivery
 from lore.slackbot.reply.status import StatusIndicator
 from lore.slackbot.slack_api.api import BotApi
@@ -36,8 +36,8 @@ def open_queue(
     errors: ErrorLog,
     *,
     is_addressed: Callable[[SlackQuestion], bool],
-    history: Callable[[SlackQuestion], Sequence[Message]],
-    audiences: Callable[[SlackQuestion], Sequence[str]],
+    history: Callable[[SlackQuestion, OnNote], Sequence[Message]],
+    audiences: Callable[[SlackQuestion, OnNote], Sequence[str]],
     below: BlocksBelow,
     quick_reply: Callable[[Lease], None],
     **timing: Any,

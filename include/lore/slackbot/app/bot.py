@@ -104,7 +104,7 @@ def open_bot(
         pipeline,
         errors,
         is_addressed=lambda question: is_addressed(question, slack, identity),
-        history=lambda question: history(question, slack, identity),
+        history=lambda question, on_note: history(question, slack, identity, on_note),
         audiences=audiences.of,
         below=feedback_blocks,
         quick_reply=quick_replies.reply,

@@ -33,7 +33,12 @@ _ID = re.compile("[A-Z0-9]{1,40}")
 _TRIGGER = re.compile(r"[A-Za-z0-9._-]{1,120}")
 """Ids are stored and compared, so anything that isn't one of Slack's is rejected."""
 
-FORGET = frozenset({"forget me", "forget me please"})
+FORGET = frozenset(
+    f"{please}{request}{end}"
+    for please in ("", "please ")
+    for request in ("forget me", "forget about me", "delete my data", "delete all my data", "erase my data")
+    for end in ("", " please")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class ForgetMe:
-    """A request to delete the asker's data, from a direct message or the command."""
+    """A request to delete the asker's data, which speaks to the bot."""
 
     question: SlackQuestion
 
@@ -104,6 +109,7 @@ def read_command(body: Mapping[str, Any], identity: BotIdentity) -> Incoming:
         thread_ts="",
         text=question_text(as_text(body.get("text")), identity.user),
         external=team != identity.team,
+        response_url=as_text(body.get("response_url")),
     )
     return _outcome(question)
 
@@ -190,7 +196,7 @@ def _outcome(question: SlackQuestion) -> Incoming:
         return Ignored("it says thanks")
     if not has_words(said) or (said == "help" and question.via not in ("thread", "auto")):
         return Greeting(replace(question, text=""))
-    if said in FORGET and question.via in ("direct", "assistant", "command"):
+    if said in FORGET and question.via not in ("thread", "auto"):
         return ForgetMe(question)
     return question
 

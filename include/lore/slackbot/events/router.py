@@ -70,8 +70,9 @@ class QuickReplies:
         """Give a reply, also one that was interrupted. Never raises."""
         with lease.handling(self._errors):
             message = notice(self._forgotten(lease.question) if lease.quick_reply == FORGETTING else HELP)
-            poster = Poster(lease, self._slack)
-            if lease.question.via == "command":
+            poster, asked = Poster(lease, self._slack), lease.question
+            is_personal = lease.quick_reply == FORGETTING and asked.via == "mention"
+            if asked.via == "command" or is_personal:
                 poster.post_privately(message)
             else:
                 poster.post_first("message", message, closed="said")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 __all__ = [
+    "ABSENT",
     "APOLOGY",
     "CONTINUES",
     "EMPTY",
@@ -18,7 +19,9 @@ __all__ = [
     "NEAREST",
     "NOT_FORGOTTEN",
     "NOT_NOW",
+    "NO_CONVERSATION",
     "NO_QUESTION",
+    "RIGHTS_UNKNOWN",
     "SEARCHING",
     "SOURCES",
     "STOPPED",
@@ -33,6 +36,7 @@ __all__ = [
     "not_posted",
     "rate_limited",
     "reading",
+    "shown_here",
     "waiting",
 ]
 
@@ -49,6 +53,9 @@ NEAREST = "Closest pages"
 CONTINUES = "_Continued in the next message_"
 UNTITLED = "Untitled page"
 EMPTY = "_This answer has no text._"
+RIGHTS_UNKNOWN = "I could only search public sources just now: Slack didn't say what you may see."
+ABSENT = "I'm not a member of this channel, so I searched public sources only. Invite me to search its own."
+NO_CONVERSATION = "I couldn't read the conversation just now, so I answered this message alone."
 
 # ------------------------------------------------------------------------------------------------- instead of an answer
 
@@ -66,6 +73,7 @@ _REFUSALS = {
     "not_in_channel": "I'm not a member of that channel. Invite me, and ask again",
     "channel_not_found": "I'm not a member of that channel. Invite me, and ask again",
     "is_archived": "that channel is archived",
+    "user_not_in_channel": "you aren't a member of that channel",
     "message_not_found": "the message is gone",
     "thread_not_found": "the message is gone",
 }
@@ -96,8 +104,16 @@ def full(queued: int) -> str:
 
 def not_posted(code: str) -> str:
     """Return the direct message about a question whose answer Slack refused, with its error code."""
-    reason = _REFUSALS.get(code, f"Slack refuses my messages there ({code})")
-    return f"I couldn't answer your question where you asked it: {reason}. You can ask me here."
+    return f"I couldn't answer your question where you asked it: {_refusal(code)}. You can ask me here."
+
+
+def shown_here(code: str) -> str:
+    """Return the beginning of a direct message that Slack refused to show to its reader alone, with the error code."""
+    return f"I couldn't show you this where you asked: {_refusal(code)}."
+
+
+def _refusal(code: str) -> str:
+    return _REFUSALS.get(code, f"Slack refuses my messages there ({code})")
 
 
 def rate_limited(scope: str, asked: int, seconds: float) -> str:

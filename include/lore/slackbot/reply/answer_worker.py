@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from lore.errors import LoreError, RecordsError
 from lore.query.events import Answered, Delta, Event, Planned, Reranked, Retrieved, Verified
@@ -21,9 +21,12 @@ from lore.slackbot.slack_api.errors import is_final
 from lore.slackbot.types import SlackCallError, SlackQuestion
 from lore.types import Message, Question
 
-__all__ = ["AnswerPipeline", "AnswerWorker"]
+__all__ = ["AnswerPipeline", "AnswerWorker", "OnNote"]
 
 SURFACE = "slack"
+
+OnNote: TypeAlias = Callable[[str], None]
+"""Takes a sentence that is shown below the answer."""
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +42,8 @@ class AnswerPipeline(Protocol):
 class AnswerWorker:
     """Answers leased questions; used by several threads.
 
-    `history` returns the conversation before a question, oldest first, `audiences` those that its answer may use, and
-    `deliver` what shows the answer.
+    `history` returns the conversation before a question, oldest first, `audiences` those that its answer may use; both
+    are given what takes notes for the asker. `deliver` returns what shows the answer.
     """
 
     def __init__(
@@ -50,8 +53,8 @@ class AnswerWorker:
         status: StatusIndicator,
         errors: ErrorLog,
         *,
-        history: Callable[[SlackQuestion], Sequence[Message]],
-        audiences: Callable[[SlackQuestion], Sequence[str]],
+        history: Callable[[SlackQuestion, OnNote], Sequence[Message]],
+        audiences: Callable[[SlackQuestion, OnNote], Sequence[str]],
         deliver: Callable[[Lease], Delivery],
     ) -> None:
         self._pipeline = pipeline
@@ -92,10 +95,11 @@ class AnswerWorker:
 
     def _run(self, lease: Lease, delivery: Delivery) -> None:
         asked = lease.question
+        notes: list[str] = []
         question = Question(
             asked.text,
-            history=tuple(self._history(asked)),
-            audiences=tuple(self._audiences(asked)),
+            history=tuple(self._history(asked, notes.append)),
+            audiences=tuple(self._audiences(asked, notes.append)),
             surface=SURFACE,
             asker=asked.asker,
         )
@@ -115,7 +119,7 @@ class AnswerWorker:
                 elif isinstance(event, Answered):
                     if not (event.answer.found or lease.is_awaited):
                         return
-                    record_posts(self._posted, asked, delivery.finish(event.answer), event.answer.id)
+                    record_posts(self._posted, asked, delivery.finish(event.answer, notes), event.answer.id)
                 else:
                     self._status.show(lease, _status(event))
 

@@ -17,6 +17,7 @@ from lore.query.understand.plan import HISTORY_CHARACTERS, HISTORY_MESSAGES
 from lore.slackbot.events.addressing import is_acknowledgement, is_question
 from lore.slackbot.events.incoming import SAID, SLACKBOT
 from lore.slackbot.events.mentions import has_words, question_text
+from lore.slackbot.render import phrases
 from lore.slackbot.slack_api.api import BotApi
 from lore.slackbot.slack_api.errors import log_level
 from lore.slackbot.types import BotIdentity, SlackCallError, SlackQuestion
@@ -50,7 +51,7 @@ class _Turn:
 
 
 def history(
-    question: SlackQuestion, slack: BotApi, identity: BotIdentity, on_note: Callable[[str], None] | None = None
+    question: SlackQuestion, slack: BotApi, identity: BotIdentity, on_note: Callable[[str], None] = lambda _: None
 ) -> tuple[Message, ...]:
     """Return the conversation before a question, oldest first: at most HISTORY_MESSAGES turns of HISTORY_CHARACTERS.
 
@@ -61,8 +62,7 @@ def history(
         said = _said(question, slack)
     except SlackCallError as error:
         log.log(log_level(error, logging.WARNING), "Couldn't read the conversation before %s: %s", question.key, error)
-        if on_note is not None:
-            on_note(f"The conversation couldn't be read, so the question was answered without it ({error.code}).")
+        on_note(phrases.NO_CONVERSATION)
         return ()
     first = next(iter(said), {}).get("ts")
     turns = [_turn(one, question, identity, root=one.get("ts") == first == question.thread_ts) for one in said]

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from lore.slackbot.queue.leases import Lease
 from lore.slackbot.render import StreamRenderer, phrases, render, unfinished
+from lore.slackbot.render.citations import small_print
 from lore.slackbot.reply.notices import plain
 from lore.slackbot.reply.poster import Poster
 from lore.slackbot.slack_api.api import BotApi
@@ -95,10 +96,10 @@ class Delivery:
         """The ts of the message in which others see a part of the answer; "" if there is none yet."""
         return self._lease.shown if self._lease.kind in (STREAM, "message") else ""
 
-    def finish(self, answer: Answer) -> tuple[str, ...]:
-        """Show the whole answer, and return the ts of its messages; ephemeral ones have none."""
+    def finish(self, answer: Answer, notes: Sequence[str] = ()) -> tuple[str, ...]:
+        """Show the whole answer with notes below it, and return the ts of its messages; ephemeral ones have none."""
         with self._lease.speaking():
-            return self._finish(answer)
+            return self._finish(answer, (*map(small_print, dict.fromkeys(notes)), *self._below(answer.id)))
 
     def apologize(self, text: str) -> None:
         """Say, where the answer is or would have been, why there is no more of it."""
@@ -184,8 +185,7 @@ class Delivery:
 
     # ------------------------------------------------------------------------------------------------------ finishing
 
-    def _finish(self, answer: Answer) -> tuple[str, ...]:
-        below = tuple(self._below(answer.id))
+    def _finish(self, answer: Answer, below: Sequence[Block]) -> tuple[str, ...]:
         if self._lease.question.via == "command":
             return self._post_privately(render(answer, blocks_below=below))
         if self._lease.kind == STREAM and not self._may_have_gap:

@@ -8,16 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from lore.records.posted_answers import PostedAnswers
 from lore.slackbot.queue.leases import Lease
 from lore.slackbot.queue.posted_messages import find_lost_stream
+from lore.slackbot.render import phrases
+from lore.slackbot.reply.notices import plain
 from lore.slackbot.slack_api.api import BotApi
-from lore.slackbot.slack_api.errors import UncertainCallError
+from lore.slackbot.slack_api.errors import UncertainCallError, is_final
 from lore.slackbot.types import Block, SlackCallError, SlackMessage, SlackQuestion
 
 __all__ = ["Poster", "record_posts"]
 
 logger = logging.getLogger(__name__)
-
-BOT_IS_ABSENT = frozenset({"channel_not_found", "not_in_channel", "user_not_in_channel", "is_archived"})
-"""Refusals of an ephemeral message where the bot isn't a member: the answer goes to a direct message."""
 
 
 class Poster:
@@ -92,18 +91,28 @@ class Poster:
             self._slack.post(self._question.user, message, metadata=self._metadata({}))
 
     def post_privately(self, message: SlackMessage) -> None:
-        """Post a message that only the asker sees: where the question was asked, else as a direct message."""
+        """Post a message that only the asker sees: where the question was asked, else as a direct message that says
+        why.
+        """
         try:
             self.post_ephemeral(message)
         except SlackCallError as error:
-            if error.code not in BOT_IS_ABSENT:
+            if not is_final(error):
                 raise
-            self.post_directly(message)
+            why = plain(phrases.shown_here(error.code))
+            self.post_directly(SlackMessage((*why.blocks, *message.blocks), f"{why.text}\n\n{message.text}"))
 
     def post_ephemeral(self, message: SlackMessage) -> None:
         """Post a message that only the asker sees where the question was asked."""
         question = self._question
         with self._lease.speaking():
+            if question.response_url:  # it works where the bot isn't a member, but not for long
+                try:
+                    self._slack.respond(question.response_url, message)
+                except SlackCallError as error:
+                    logger.info("Couldn't reply through a response URL: %s", error.code)
+                else:
+                    return
             self._slack.post_ephemeral(question.channel, question.user, message, thread_ts=question.thread_ts)
 
     def _metadata(self, more: Mapping[str, str]) -> dict[str, str]:

@@ -38,6 +38,7 @@ class BotApi:
 
     def __init__(self, caller: SlackCaller) -> None:
         self._call = caller.call
+        self._respond = caller.respond
         self._identity: BotIdentity | None = None
 
     def identity(self) -> BotIdentity:
@@ -94,6 +95,11 @@ class BotApi:
         """Post a message that only one person sees."""
         content = _content(channel, message, None) | {"user": user} | _given(thread_ts=thread_ts)
         self._call("chat.postEphemeral", json=content, about=channel)  # twice is better than never
+
+    def respond(self, url: str, message: SlackMessage) -> None:
+        """Post a message that only the person sees who typed a command, through the command's response URL."""
+        content = {"text": message.text, "response_type": "ephemeral", "replace_original": False}
+        self._respond(url, content | _given(blocks=list(message.blocks)))
 
     def update(
         self,

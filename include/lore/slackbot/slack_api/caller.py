@@ -22,6 +22,7 @@ from lore.slackbot.slack_api.errors import (
     refusal,
     unreachable,
 )
+from lore.slackbot.slack_api.responses import respond
 from lore.slackbot.types import SlackCallError
 
 if TYPE_CHECKING:
@@ -118,6 +119,10 @@ class SlackCaller:
                     raise unreachable(asked, outcome.reason, uncertain=uncertain)
                 failures += 1
             self._sleep(wait)
+
+    def respond(self, url: str, content: Params) -> None:
+        """Reply to a slash command through its response URL. Raises SlackCallError."""
+        respond(url, content, base_url=self._base_url, timeout=self._timeout)
 
     @cached_property
     def _client(self) -> httpx.Client:
