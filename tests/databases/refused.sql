@@ -151,6 +151,96 @@ SELECT repeat('x', 1000000000)
 MERGE INTO orders USING product ON 1 = 1 WHEN MATCHED THEN DELETE
 TRUNCATE TABLE orders
 CALL evil()
+SELECT d FROM customer AS c(a,b,d,e,f,g)
+SELECT c.d FROM customer c (a,b,d,e,f,g)
+SELECT x.d FROM (SELECT * FROM customer) AS x(a,b,d,e,f,g)
+SELECT t.c FROM (TABLE customer) t(a,b,c,d,e,f)
+SELECT x.* FROM customer c, LATERAL (SELECT c.*) x
+SELECT (SELECT email) FROM customer
+SELECT (SELECT c.email) FROM customer c
+SELECT id FROM orders WHERE EXISTS (SELECT email)
+SELECT DISTINCT ON (email) name FROM customer
+SELECT id FROM orders WHERE 'x1' IN credential
+SELECT id FROM orders WHERE 'x1' IN (credential)
+SELECT count(*) FILTER (WHERE email LIKE 'a%') FROM customer
+SELECT string_agg(name, ',' ORDER BY email) FROM customer
+SELECT mode() WITHIN GROUP (ORDER BY email) FROM customer
+SELECT count(*) FROM customer GROUP BY ROLLUP (email)
+SELECT count(*) FROM customer GROUP BY GROUPING SETS ((email), ())
+SELECT count(*) FROM customer GROUP BY CUBE (email)
+SELECT id FROM orders LIMIT (SELECT count(*) FROM credential)
+SELECT id FROM orders LIMIT 1 OFFSET (SELECT length(email) FROM customer LIMIT 1)
+SELECT id FROM orders OFFSET (SELECT count(*) FROM credential)
+SELECT * FROM (VALUES ((SELECT email FROM customer LIMIT 1))) v(x)
+VALUES ((SELECT email FROM customer LIMIT 1))
+SELECT name FROM customer WINDOW w AS (ORDER BY email)
+SELECT row_number() OVER w FROM customer WINDOW w AS (PARTITION BY phone)
+SELECT CASE WHEN EXISTS (SELECT 1 FROM credential) THEN 1 END
+SELECT array(SELECT email FROM customer)
+SELECT unnest(array(SELECT email FROM customer))
+SELECT id FROM orders WHERE (id, 'a') IN (SELECT id, email FROM customer)
+SELECT id FROM orders WHERE ROW(id, 'a') = (SELECT id, email FROM customer LIMIT 1)
+WITH t AS MATERIALIZED (SELECT email FROM customer) SELECT 1 FROM t
+WITH c AS (SELECT 1 AS email) SELECT email FROM c, customer
+WITH c AS (SELECT id AS email FROM orders) SELECT customer.email FROM c, customer
+SELECT email FROM customer, (SELECT 1 AS email) x
+SELECT "customer"."email" FROM orders AS customer, customer AS orders
+SELECT customer.id, customer.email FROM orders AS customer
+SELECT orders.email FROM customer AS orders
+SELECT o.id FROM orders o WHERE o.id = (SELECT max(id) FROM customer WHERE email > o.status)
+SELECT max(name) KEEP (DENSE_RANK FIRST ORDER BY email) FROM customer
+SELECT name FROM customer QUALIFY row_number() OVER (ORDER BY email) = 1
+SELECT name, email::text FROM customer
+SELECT CAST(email AS bytea) FROM customer
+SELECT email COLLATE "C" FROM customer
+SELECT email IS NULL FROM customer
+SELECT email AT TIME ZONE 'UTC' FROM customer
+SELECT extract(year FROM email) FROM customer
+SELECT position('a' IN email) FROM customer
+SELECT substring(email FROM 1 FOR 2) FROM customer
+SELECT overlay(email placing 'a' from 1) FROM customer
+SELECT trim(both 'a' from email) FROM customer
+SELECT email || name FROM customer
+SELECT -email FROM customer
+SELECT name FROM customer WHERE email BETWEEN 'a' AND 'b'
+SELECT name FROM customer WHERE 'a' BETWEEN email AND 'b'
+SELECT name FROM customer WHERE email IN ('a')
+SELECT name FROM customer WHERE email ~ 'a'
+SELECT name FROM customer WHERE email SIMILAR TO 'a'
+SELECT name FROM customer WHERE email LIKE 'a' ESCAPE 'x'
+SELECT name FROM customer WHERE name LIKE email
+SELECT name FROM customer WHERE email IS DISTINCT FROM name
+SELECT name FROM customer ORDER BY email COLLATE nocase
+SELECT name FROM customer ORDER BY 1, email NULLS LAST
+SELECT email.name FROM customer AS email
+SELECT email FROM customer AS email
+SELECT c.name FROM customer c JOIN LATERAL (SELECT email) y ON true
+SELECT y.v FROM customer c JOIN LATERAL (SELECT c.email AS v) y ON true
+SELECT y.v FROM customer c CROSS JOIN LATERAL (VALUES (c.email)) AS y(v)
+SELECT v FROM customer c, unnest(ARRAY[c.email]) AS v
+SELECT reach AS r FROM customer_contact UNION SELECT name FROM customer
+SELECT name FROM customer_contact GROUP BY name, reach
+SELECT sum(x) FROM (SELECT length(reach) AS x FROM customer_contact) q
+SELECT id FROM orders UNION (SELECT id FROM credential)
+(SELECT email FROM customer)
+((SELECT id FROM orders)) UNION ALL SELECT length(email) FROM customer
+SELECT id FROM orders WHERE id = ALL (SELECT length(email) FROM customer)
+SELECT id FROM orders FETCH FIRST (SELECT count(*) FROM credential) ROWS ONLY
+SELECT pg_catalog.pg_read_file('x')
+SELECT "lower"(email) FROM customer
+SELECT lower (name), "pg_sleep" (1) FROM customer
+SELECT id FROM ONLY orders, ONLY credential
+SELECT o FROM (SELECT email AS o FROM customer) o
+SELECT id, email FROM customer FOR UPDATE OF customer
+SELECT 1 WHERE (SELECT true FROM credential LIMIT 1)
+SELECT $1
+SELECT :x
+SELECT @x
+SELECT * FROM orders, LATERAL (SELECT * FROM customer) q
+SELECT id FROM sqlite_master
+SELECT id FROM "sqlite_master"
+SELECT id FROM main."credential"
+SELECT id FROM public."credential"
 --- sqlite
 PRAGMA writable_schema = 1
 PRAGMA table_info(customer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,14 @@ def test_postgresql_runs_what_may_run(postgres_url: str) -> None:
     assert failures(for_dialect(passing(), "postgresql"), engine, schema) == []
 
 
+def test_postgresql_never_sees_what_may_not_run(tmp_path: Path) -> None:
+    _, schema = shop.open_shop(f"sqlite:///{shop.make_sqlite(tmp_path)}", shop.declared())
+    as_postgresql = replace(schema, dialect="postgresql", default="public")
+    assert let_through(for_dialect(refused(), "postgresql"), as_postgresql) == []
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("postgres")
-def test_postgresql_never_sees_what_may_not_run(postgres_url: str) -> None:
+def test_a_schema_read_from_postgresql_lets_nothing_else_through(postgres_url: str) -> None:
     _, schema = shop.open_shop(postgres_url, shop.declared())
     assert let_through(for_dialect(refused(), "postgresql"), schema) == []

@@ -79,6 +79,12 @@ def test_a_long_statement_is_stopped(tmp_path: Path) -> None:
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.parametrize("sql", ["PRAGMA query_only = OFF", "ATTACH DATABASE ':memory:' AS other", "BEGIN IMMEDIATE"])
+def test_sqlite_itself_denies_all_but_reading(tmp_path: Path, sql: str) -> None:
+    with pytest.raises(StatementError, match=r"not authorized|prohibited"):
+        run_statement(opened(tmp_path).engine, unchecked(sql), rows=1, seconds=1)
+
+
 def test_no_statement_changes_a_sqlite_file_even_unchecked(tmp_path: Path) -> None:
     database, path = opened(tmp_path), tmp_path / "shop.db"
     before = hashlib.sha256(path.read_bytes()).hexdigest()

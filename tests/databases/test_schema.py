@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lore.databases.compliance.views import forbid_view_columns
 from lore.databases.database import OpenDatabase
 from lore.databases.run.connect import open_database
 from lore.databases.schema.model import DatabaseSchema, TableColumn, TableInfo
@@ -66,6 +67,15 @@ def test_a_view_that_can_not_be_followed_is_forbidden_whole(tmp_path: Path) -> N
         connection.execute("CREATE VIEW odd AS SELECT id, (SELECT 1 FROM pragma_table_info('orders')) AS v FROM orders")
     found = OpenDatabase(shop.declared(), open_database(f"sqlite:///{path}", "SHOP_URL")).schema()
     assert "odd" in hidden(found)
+
+
+def test_a_view_that_calls_an_unknown_function_is_forbidden_whole(tmp_path: Path) -> None:
+    call = "query_to_xml('SELECT * FROM credential', true, true, '')"
+    columns = (TableColumn("id", "INTEGER"), TableColumn("x", "XML"))
+    view = TableInfo("odd", columns, is_view=True, definition=f"SELECT id, {call} AS x FROM orders")
+    schema = opened(tmp_path).schema()
+    found = forbid_view_columns(schema.with_tables([*schema.tables.values(), view]), "postgres")
+    assert found.tables["odd"].forbidden and not found.tables["orders"].forbidden
 
 
 def test_tables_and_columns_can_be_left_out(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def _limit_postgres(connection: Connection, seconds: float) -> None:
     driver: Any = connection.connection.driver_connection
     for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
         driver.execute(f"SET LOCAL {name} = {limit}")
+    driver.execute("SET LOCAL standard_conforming_strings = on")  # a backslash in a text is one, as the check read it
 
 
 def _limit_sqlite(connection: Connection, seconds: float) -> None:
