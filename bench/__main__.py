@@ -1,8 +1,8 @@
 """Run the benches one after the other, each in a process of its own, and print one JSON object.
 
-The others are run by themselves: `abstention`, `baseline`, `followups`, `memory`, `scale` and `scale.first_token` make
-large indexes, `records`, `slack` and `web` take minutes, `answers` and `verification` want a language model, and
-`sql_retrieval` wants defog's databases.
+The others are run by themselves: `baseline`, `memory`, `retrieval.abstention`, `retrieval.code_search`,
+`retrieval.followups`, `scale` and `scale.first_token` make large indexes, `records`, `slack` and `web` take minutes,
+`answers` and `verification` want a language model, and `retrieval.tables` wants defog's databases.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ from lore.wiring.models import make_chat_model, make_embedder, make_reranker
 from lore.wiring.query import make_pipeline_settings
 from lore.wiring.stores import open_store
 
-from bench.abstention import UNANSWERABLE
 from bench.corpus import load_corpus, wordings
+from bench.retrieval.abstention import UNANSWERABLE
 
 LINK = re.compile(
     r"(?:https?|ftp)://[^\s<>\"'`|)\]}]+|\bwww\.[^\s<>\"'`|)\]}]+|\]\(\s*<?([^)\s>]*)|<a\s[^>]*href\s*=\s*[\"']?([^\"'\s>]+)"

@@ -14,7 +14,7 @@ import pytest
 from lore.errors import ConfigurationError, StoreError
 from lore.types import Answer, Citation, Plan, Question, Trace
 from lore.web.app import WebOptions
-from lore.web.chat_text import cited_text, pieces_of, plain_text
+from lore.web.chat.text import cited_text, pieces_of, plain_text
 
 from tests.web.test_api import wait
 from tests.web.world import SUGGESTION, Server, World, served

@@ -24,12 +24,12 @@ from lore.cli import (
     questions,
     slack,
     sources,
-    sql,
     system,
     web,
 )
 from lore.cli.common import INTERRUPTED
 from lore.cli.output import message, show_error
+from lore.cli.sql import commands as sql
 from lore.errors import ConfigurationError, LoreError
 
 __all__ = ["app"]

@@ -58,7 +58,7 @@ def mcp(
     from lore.types import PUBLIC
 
     require("mcp", "web", "Serving agents")
-    from lore.web.mcp_server import serve_stdio
+    from lore.web.agents.mcp_server import serve_stdio
 
     serve_stdio(load_settings(), tuple(dict.fromkeys((PUBLIC, *(audience or ())))))
 

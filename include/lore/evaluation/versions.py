@@ -256,10 +256,8 @@ class IndexVersions:
         """Return the number of the previously live version. Raises ConfigurationError if there is none."""
         previous = self._versions.previous()
         if previous is None:
-            raise ConfigurationError(
-                "No previously live version is left, so there is nothing to roll back to.",
-                remedy="See: lore index list",
-            )
+            problem = "No previously live version is left, so there is nothing to roll back to."
+            raise ConfigurationError(problem, remedy="See: lore index list")
         return previous
 
     def fits(self, number: int) -> bool:
@@ -279,9 +277,7 @@ class IndexVersions:
         return changed + [f"unset LORE_{name.upper()}" for name in present if name not in held]
 
     def needed_settings(self, number: int, *, otherwise: str = "") -> str:
-        """Return instructions that give all processes the settings of this version, plus `otherwise` if no setting
-        helps.
-        """
+        """Return instructions that give all processes the settings of this version, plus `otherwise` if none helps."""
         if needed := ", ".join(self.differences(number)):
             return f"For all processes: {needed}."
         recipe = self._version(number).recipe

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lore.models.code_lines import is_code
 from lore.models.terms import (
     adjacent_pairs,
     bm25,
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["LocalReranker"]
 
 COSINE_WEIGHT = 0.60
+CODE_COSINE_WEIGHT = 1.0
+"""For candidates that are mostly source code: its names are other words than those of a question about what it does."""
+CODE_CANDIDATES = 20
+"""The first candidates that decide whether the search found code."""
 TERM_WEIGHT = 0.30
 PAIR_WEIGHT = 0.05
 PAGE_WEIGHT = 0.20
@@ -55,6 +60,9 @@ class LocalReranker:
        one loses (score regularization, Diaz, CIKM 2005).
     3. A page with several good passages gains: its score is max + τ ln Σ exp((x − max) / τ) over its passages, τ = .3,
        and each passage gains as much as its page. So a ranking by best passage ranks the pages.
+
+    Where most of the first candidates are source code, the cosine weighs 1.0 instead of .60, and step 2 is left out:
+    a function is like its neighbours, and only one of them answers.
     """
 
     name = "local:minilm-bm25"
@@ -67,9 +75,11 @@ class LocalReranker:
             return []
         _, page = np.unique(np.array([hit.chunk.document_id for hit in hits], dtype=object), return_inverse=True)
         vectors = self._vectors(hits)
-        scores = COSINE_WEIGHT * standardized(_cosines(self._embedder.embed_query(query), vectors, page))
+        in_code = _found_code(hits)
+        weight = CODE_COSINE_WEIGHT if in_code else COSINE_WEIGHT
+        scores = weight * standardized(_cosines(self._embedder.embed_query(query), vectors, page))
         scores += _term_scores(query, hits, page)
-        scores = _smoothed(scores, vectors)
+        scores = scores if in_code else _smoothed(scores, vectors)
         scores += _page_gain(scores, page)
         best = np.argsort(-scores, kind="stable")[:limit]
         return [replace(hits[row], score=float(scores[row])) for row in best]
@@ -79,6 +89,11 @@ class LocalReranker:
         embedded = self._embedder.embed_documents([hits[row].chunk.embedded_text for row in missing]) if missing else ()
         computed = dict(zip(missing, embedded, strict=True))
         return np.stack([computed[row] if hit.vector is None else hit.vector for row, hit in enumerate(hits)])
+
+
+def _found_code(hits: Sequence[Hit]) -> bool:
+    first = [hit.chunk.text for hit in hits[:CODE_CANDIDATES]]
+    return 2 * sum(map(is_code, first)) > len(first)
 
 
 def _cosines(query: Vector, vectors: Matrix, page: Pages) -> Scores:

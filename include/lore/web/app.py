@@ -20,14 +20,14 @@ from starlette.staticfiles import StaticFiles
 
 from lore.declarations import Access
 from lore.web.access import BodyLimit, Guard
+from lore.web.agents.mcp_server import McpEndpoint
 from lore.web.asking import Asking
 from lore.web.callers import Callers, FindCaller, caller_by_key
+from lore.web.chat.openai_api import make_openai_routes
 from lore.web.http_errors import add_error_handlers
 from lore.web.index_status import IndexStatus, MayRead, make_index_routes
 from lore.web.login import LOGIN_PATH, make_login_routes
-from lore.web.mcp_server import McpEndpoint
 from lore.web.metrics import Metrics, make_metrics_route
-from lore.web.openai_api import make_openai_routes
 from lore.web.people import caller_by_proxy, caller_by_session
 from lore.web.question_threads import QuestionThreads
 from lore.web.routes import make_routes

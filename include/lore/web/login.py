@@ -43,7 +43,7 @@ def _local(path: str) -> str:
     return path if local and len(path) <= 2_000 else "/"
 
 
-class Provider:
+class OpenIdClient:
     """The declared OpenID provider. Every call has a timeout; what it says is checked before it is believed."""
 
     def __init__(self, login: Login, secret: str | None) -> None:
@@ -117,7 +117,7 @@ def make_login_routes(access: Access, secret: str | None) -> APIRouter:
     """Return the routes of a login; sessions need Starlette's SessionMiddleware."""
     assert access.login is not None  # noqa: S101  the caller looked
     login = access.login
-    provider = Provider(login, secret)
+    provider = OpenIdClient(login, secret)
     routes = APIRouter(include_in_schema=False)
 
     @routes.get(LOGIN_PATH, response_model=None)

@@ -1,6 +1,6 @@
 """Whether a follow-up finds the page that the complete question finds: 20 dialogues of two turns on the Ray docs.
 
-    python -m bench.followups [--index FOLDER] [--model] [--only N] [--held-out]
+    python -m bench.retrieval.followups [--index FOLDER] [--model] [--only N] [--held-out]
 
 The dialogues are in `followups.yaml`; --held-out takes ten others, for which no rule was changed. Each follow-up is
 planned with the first turn and its answer as history, by the rules that work without a language model or, with --model,

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lore.types import Message
 from lore.validation import explain_error
-from lore.web.chat_text import plain_text
+from lore.web.chat.text import plain_text
 from lore.web.forms import MAX_QUESTION, MAX_TURN, MAX_TURNS
 
 __all__ = ["ChatBody", "ChatRequestError", "read_chat"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lore.cli.output import message, print_json, print_table, print_text
-from lore.cli.sql_ask import DatabaseName, Json, ask, replay
-from lore.cli.sql_compare import compare
+from lore.cli.sql.ask import DatabaseName, Json, ask, replay
+from lore.cli.sql.compare import compare
 
 if TYPE_CHECKING:
     from lore.databases.schema.model import DatabaseSchema, TableInfo

@@ -22,8 +22,8 @@ from lore.query.events import Answered, Event
 from lore.types import Answer, Question
 from lore.web.asking import Asking, last_item
 from lore.web.callers import Caller
-from lore.web.chat_request import ChatBody, ChatRequestError, read_chat
-from lore.web.chat_text import CitedText, cited_text, pieces_of
+from lore.web.chat.request import ChatBody, ChatRequestError, read_chat
+from lore.web.chat.text import CitedText, cited_text, pieces_of
 from lore.web.http_errors import status_of
 
 __all__ = ["make_openai_routes"]

@@ -24,12 +24,7 @@ from lore.errors import LoreError
 from lore.query.events import Answered, Event, Planned, Reranked, Retrieved
 from lore.types import Answer, Question
 from lore.web.access import refusal
-from lore.web.asking import Asking
-from lore.web.callers import Caller, Callers
-from lore.web.chat_text import cited_text
-from lore.web.forms import MAX_QUESTION
-from lore.web.http_errors import error_response
-from lore.web.mcp_results import (
+from lore.web.agents.results import (
     AnswerResult,
     DocumentResult,
     SearchResult,
@@ -39,6 +34,11 @@ from lore.web.mcp_results import (
     hit_result,
     source_result,
 )
+from lore.web.asking import Asking
+from lore.web.callers import Caller, Callers
+from lore.web.chat.text import cited_text
+from lore.web.forms import MAX_QUESTION
+from lore.web.http_errors import error_response
 from lore.web.metrics import Metrics
 from lore.web.question_threads import QuestionThreads
 from lore.web.services import open_services

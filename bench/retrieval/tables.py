@@ -1,6 +1,6 @@
 """Ways to find the tables that a question needs, on defog's databases pooled into one schema; prints a table.
 
-python -m bench.sql_retrieval [--chroma]
+python -m bench.retrieval.tables [--chroma]
 
 The questions are those of `questions_gen` (on which the constants of `linked` were chosen) and, held out, those of
 `instruct_basic` and `instruct_advanced`. A question counts if all tables of its first gold statement are found (`none`
@@ -32,7 +32,7 @@ from lore.databases.schema.model import DatabaseSchema, TableInfo
 from lore.databases.schema.read import read_schema
 from lore.models.local import LocalEmbedder
 
-DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "sql" / "defog"
+DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "sql" / "defog"
 HEADINGS = ("schema", "questions", "way", "n", "recall@5", "recall@10", "tokens", "share", "ms")
 LIMIT = 10
 NO_LIMIT = 10**9

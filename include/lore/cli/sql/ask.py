@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lore.cli.output import message, print_json, print_table, print_text
-from lore.cli.sql_text import answer_json, cost_line, proposal_json, proposal_lines
+from lore.cli.sql.text import answer_json, cost_line, proposal_json, proposal_lines
 from lore.errors import ConfigurationError, DatabaseError
 
 if TYPE_CHECKING:

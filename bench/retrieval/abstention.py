@@ -1,6 +1,6 @@
 """How well "the index holds nothing that answers this" is told without a language model, on the Ray documentation.
 
-    python -m bench.abstention [FOLDER_OF_AN_INDEX]
+    python -m bench.retrieval.abstention [FOLDER_OF_AN_INDEX]
 
 Fifty questions that the pages do not answer (`unanswerable.yaml`) and fifty that they do (every third of the data set's
 own) are searched and reranked as in production. Prints JSON: precision and recall of abstaining, by the rule as it is

@@ -1,0 +1,1 @@
+"""`lore sql`: questions to a database."""

@@ -1,0 +1,1 @@
+"""Chat clients that speak the API of OpenAI."""
