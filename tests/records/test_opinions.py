@@ -107,16 +107,20 @@ def test_somebody_else_tells_when_the_first_did_not_in_time(records: Records) ->
 
 
 def test_a_person_is_forgotten_with_what_they_said(opinions: Opinions, records: Records) -> None:
+    told = PostedNotice("C9", "5.0", "C1", "4.0")
     for asker in ("U8", "U9"):
-        opinions.vote("aaaa", asker, Vote("button", False, 1.0))
-        opinions.begin_notice("aaaa", asker, 60)
-        opinions.end_notice("aaaa", asker, PostedNotice("C9", f"{asker}.0"))
-    assert opinions.of("U8") == (1, (PostedNotice("C9", "U8.0"),))
+        opinions.vote("aaaa", asker, Vote("button", False, 1.0, reason=f"says {asker}"))
+    assert opinions.begin_notice("aaaa", "U8", 60)
+    assert not opinions.begin_notice("aaaa", "U9", 60), "of all people's opinions one message tells"
+    opinions.end_notice("aaaa", "U8", told)
+    assert [one.reason for one in opinions.about("aaaa")] == ["says U8", "says U9"]
+    assert opinions.of("U8") == opinions.of("U9") == (1, {"aaaa": (told,)})
     records.forget("U8")
-    assert opinions.of("U8") == (0, ())
-    assert opinions.of("U9") == (1, (PostedNotice("C9", "U9.0"),))
+    assert opinions.of("U8") == (0, {})
+    opinions.hand_on("aaaa", told)
+    assert opinions.of("U9") == (1, {"aaaa": (told,)}) and len(opinions.about("aaaa")) == 1
     records.forget("U1")  # who asked: the answer goes, and what was said of it
-    assert opinions.of("U9") == (0, ())
+    assert opinions.of("U9") == (0, {}) and opinions.about("aaaa") == ()
 
 
 def test_two_words_at_once_are_both_heard(opinions: Opinions, records: Records) -> None:

@@ -8,7 +8,7 @@ isn't taken back is the person's opinion, and is stored in `lore_feedback`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -40,17 +40,19 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class PostedNotice:
-    """The message of a chat that told others of an opinion."""
+    """The message of a chat that tells others of the opinions of an answer, and where that answer is."""
 
     channel: str
     ts: str
+    answer_channel: str = ""
+    answer_ts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
     """A person's current opinion of an answer; `reason` is as stored.
 
-    `is_new` is True if the last vote changed it, and `notice` is the message that told others of it.
+    `is_new` is True if the last vote changed it, and `notice` is the message that tells others of the answer.
     """
 
     helpful: bool | None
@@ -87,38 +89,70 @@ class Opinions:
             now = self._opinion(before, _newest(said), vote)
             if now != before:
                 self._store(connection, key, now)
-        return Opinion(now.helpful, now.reason, now != before, _notice(row["told"]))
+            notice = _notice_about(connection, key["answer_id"])
+        return Opinion(now.helpful, now.reason, now != before, notice)
 
     def begin_notice(self, answer_id: str, asker: str, seconds: float) -> bool:
-        """Return True if the caller is the one who tells others of the opinion.
+        """Return True if the caller is the one who tells others of the answer.
 
         That is one alone, until `end_notice` is called or so many seconds are over.
         """
         key = {"answer_id": short_key(answer_id), "asker": short_key(asker)}
         now = self._now().timestamp()
         with explained("written"), self._engine.begin() as connection:
-            found = connection.execute(select(opinions).where(*_of(opinions, key)).with_for_update()).first()
-            if found is None or _notice(found.told) or found.told.get("until", 0.0) > now:
+            same = select(opinions).where(opinions.c.answer_id == key["answer_id"]).with_for_update()
+            rows = connection.execute(same).all()
+            if any(_notice(row.told) or row.told.get("until", 0.0) > now for row in rows):
+                return False
+            if not any(row.asker == key["asker"] for row in rows):
                 return False
             connection.execute(update(opinions).where(*_of(opinions, key)).values(told={"until": now + seconds}))
         return True
 
     def end_notice(self, answer_id: str, asker: str, notice: PostedNotice) -> Opinion | None:
-        """Record the message that told others, and return the opinion by now; None if the person was forgotten."""
+        """Record the message that tells others, and return the opinion by now; None if the person was forgotten."""
         key = {"answer_id": short_key(answer_id), "asker": short_key(asker)}
-        told = {"channel": notice.channel, "ts": notice.ts}
+        told = asdict(notice)
         with explained("written"), self._engine.begin() as connection:
             kept = connection.execute(update(opinions).where(*_of(opinions, key)).values(told=told)).rowcount
             now = _stored(connection, key)
         return Opinion(now.helpful, now.reason, notice=notice) if kept else None
 
-    def of(self, asker: str) -> tuple[int, tuple[PostedNotice, ...]]:
-        """Return how many opinions of a person are stored, and the messages that told others of any."""
+    def about(self, answer_id: str) -> tuple[Opinion, ...]:
+        """Return everybody's current opinion of an answer, those that were taken back included."""
+        of_answer = opinions.c.answer_id == short_key(answer_id)
+        same = (feedback.c.answer_id == opinions.c.answer_id) & (feedback.c.asker == opinions.c.asker)
+        given = select(feedback.c.helpful, feedback.c.reason).select_from(opinions.outerjoin(feedback, same))
+        with explained("read"), reading(self._engine) as connection:
+            rows = connection.execute(given.where(of_answer).order_by(feedback.c.given_at, opinions.c.asker)).all()
+        return tuple(Opinion(row.helpful, row.reason or "") for row in rows)
+
+    def of(self, asker: str) -> tuple[int, Mapping[str, tuple[PostedNotice, ...]]]:
+        """Return how many opinions of a person are stored, and the messages that tell others of answers to the person,
+        or of answers that the person judged, by the answers' ids.
+        """
         who = short_key(asker)
         with explained("read"), reading(self._engine) as connection:
             given = connection.execute(select(feedback.c.answer_id).where(feedback.c.asker == who)).all()
-            rows = connection.execute(select(opinions.c.told).where(opinions.c.asker == who)).scalars()
-            return len(given), tuple(notice for notice in map(_notice, rows) if notice)
+            asked = select(answers.c.id).where(answers.c.asker == who)
+            judged = select(opinions.c.answer_id).where(opinions.c.asker == who)
+            theirs = opinions.c.answer_id.in_(asked) | opinions.c.answer_id.in_(judged)
+            rows = connection.execute(select(opinions.c.answer_id, opinions.c.told).where(theirs)).all()
+        notices: dict[str, tuple[PostedNotice, ...]] = {}
+        for row in rows:
+            if notice := _notice(row.told):
+                notices[row.answer_id] = (*notices.get(row.answer_id, ()), notice)
+        return len(given), notices
+
+    def hand_on(self, answer_id: str, notice: PostedNotice) -> None:
+        """Record the message with one of the opinions that are left, where the one that had it was forgotten."""
+        of_answer = opinions.c.answer_id == short_key(answer_id)
+        with explained("written"), self._engine.begin() as connection:
+            if _notice_about(connection, short_key(answer_id)) is None:
+                first = select(opinions.c.asker).where(of_answer).limit(1).scalar_subquery()
+                connection.execute(
+                    update(opinions).where(of_answer, opinions.c.asker == first).values(told=asdict(notice))
+                )
 
     def _opinion(self, before: Opinion, helpful: bool | None, vote: Vote) -> Opinion:
         if helpful is None:
@@ -156,4 +190,10 @@ def _newest(said: Mapping[str, Mapping[str, Any]]) -> bool | None:
 
 
 def _notice(told: Mapping[str, Any]) -> PostedNotice | None:
-    return PostedNotice(told["channel"], told["ts"]) if "ts" in told else None
+    return PostedNotice(**told) if "ts" in told else None
+
+
+def _notice_about(connection: Connection, answer_id: str) -> PostedNotice | None:
+    """Return the message about an answer; the first of several, as older versions posted them."""
+    rows = connection.execute(select(opinions.c.told).where(opinions.c.answer_id == answer_id)).scalars()
+    return min((notice for row in rows if (notice := _notice(row))), key=lambda notice: notice.ts, default=None)

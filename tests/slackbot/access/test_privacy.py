@@ -15,6 +15,7 @@ from lore.records.recorder import QueuedRecorder
 from lore.records.records import Records
 from lore.redact.redactor import Redactor
 from lore.slackbot.access.privacy import Erasure, Privacy
+from lore.slackbot.feedback.maintainers import MaintainersChannel, RatedAnswer
 from lore.types import Question
 from sqlalchemy import inspect, text
 
@@ -43,11 +44,12 @@ def slack() -> FakeSlack:
 
 def make_privacy(slack: FakeSlack, records: Records, *, flushed: bool = True) -> Privacy:
     return Privacy(
-        slack,
-        records.opinions(),
-        forget=records.forget,
-        flush=lambda _: flushed,
+        records.opinions(), forget=records.forget, flush=lambda _: flushed, refresh=maintainers(slack, records).refresh
     )
+
+
+def maintainers(slack: FakeSlack, records: Records) -> MaintainersChannel:
+    return MaintainersChannel(slack, records.opinions(), records.get, channel="CMAINT")  # type: ignore[arg-type]
 
 
 def everything(records: Records) -> str:
@@ -89,6 +91,28 @@ def test_forgetting_removes_what_is_kept_of_the_asker_alone(slack: FakeSlack, re
     assert slack.own("CMAINT") == []
 
 
+def test_a_notice_that_quotes_the_question_goes_and_one_with_others_words_loses_the_persons(
+    slack: FakeSlack, records: Records
+) -> None:
+    slack.add_channel("C1")
+    question(records, "ada-1", ADA)
+    question(records, "ben-1", BEN)
+    told, opinions = maintainers(slack, records), records.opinions()
+    for answer, asker, at in (("ada-1", BEN, 1.0), ("ben-1", ADA, 2.0), ("ben-1", BEN, 3.0)):
+        opinion = opinions.vote(answer, asker, Vote("button", False, at, reason=f"{asker[-3:]} finds {answer} old"))
+        assert opinion
+        told.tell(RatedAnswer(answer, asker, "C1", f"{answer}.1"), opinion)
+    assert len(slack.own("CMAINT")) == 2, "one message for an answer"
+    assert make_privacy(slack, records).forget(ADA).left == 0
+    [notice] = slack.own("CMAINT")
+    assert "BEN finds ben-1 old" in str(notice["blocks"]) and "ADA" not in str(notice["blocks"])
+    assert "https://acme.slack.com/archives/C1/pben-11" in str(notice["blocks"])
+    opinion = opinions.vote("ben-1", BEN, Vote("button", True, 4.0))
+    assert opinion and opinion.notice
+    told.tell(RatedAnswer("ben-1", BEN, "C1", "ben-1.1"), opinion)
+    assert "since found it helpful" in slack.own("CMAINT")[0]["text"]
+
+
 def test_forgetting_twice_is_no_harm(slack: FakeSlack, records: Records) -> None:
     question(records, "ada-1", ADA)
     privacy = make_privacy(slack, records)
@@ -105,7 +129,8 @@ def test_what_waits_in_the_queue_is_written_first_and_then_removed(slack: FakeSl
         recorder = QueuedRecorder(open_records, "the records")
         for number in range(50):
             recorder.record(small_answer(f"ada-{number:02}", asker=ADA))
-        privacy = Privacy(slack, records.opinions(), forget=records.forget, flush=recorder.flush)
+        told = maintainers(slack, records).refresh
+        privacy = Privacy(records.opinions(), forget=records.forget, flush=recorder.flush, refresh=told)
         assert privacy.forget(ADA) == Erasure(answers=50, opinions=0)
         recorder.close()
         assert records.latest(99) == []

@@ -89,8 +89,19 @@ def test_the_maintainers_are_told_of_a_changed_mind(bot: Bot) -> None:
     assert "It is old." not in texts(message["blocks"])
     bot.feedback.on_reaction(reaction("-1", "U2", at=START + 2))
     bot.feedback.on_reaction(reaction("-1", "U2", at=START + 3, added=False))
-    [_, message] = bot.told()
-    assert "taken that back" in message["text"]
+    [message] = bot.told()
+    assert "and helped 1 person; nobody finds it unhelpful any more." in message["text"]
+
+
+def test_each_press_changes_the_one_message_of_an_answer(bot: Bot) -> None:
+    for number, user in enumerate(("U1", "U2", "U3")):
+        bot.feedback.on_button(press(button("negative"), user, at=START + number))
+        bot.feedback.on_reason(submission(bot.slack.views[-1][1], f"{user} says why", user))
+    bot.feedback.on_button(press(button("positive"), "U3", at=START + 9))
+    [message] = bot.told()
+    assert message["text"].startswith("An answer didn't help 2 people, and helped 1 person.")
+    shown = texts(message["blocks"])
+    assert "Reasons:" in shown and "U1 says why" in shown and "U2 says why" in shown and "U3 says why" not in shown
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,10 @@ def open_bot(
     rules = load_slack_rules(settings.slack.channels)
     posted, opinions = PostedAnswers(records.engine), records.opinions()
     audiences = Audiences(slack, identity)
-    privacy = Privacy(slack, opinions, forget=records.forget, flush=recorder.flush)
+    maintainers = MaintainersChannel(
+        slack, opinions, records.get, channel=settings.slack.feedback_channel, trace_url=settings.slack.trace_url
+    )
+    privacy = Privacy(opinions, forget=records.forget, flush=recorder.flush, refresh=maintainers.refresh)
     leases, errors = HeldLeases(LeaseStore(records.engine), process_name()), ErrorLog()
     # Not the queue's threads: "forget me" may take ten seconds, has no limit, and would delay each status.
     background = BackgroundPool(EVENT_THREADS)
@@ -116,9 +119,6 @@ def open_bot(
         read_event=lambda body: read_event(body, identity, posted, rules),
         read_command=lambda body: read_command(body, identity),
         prompts=load_suggested_prompts(settings.project.assistant),
-    )
-    maintainers = MaintainersChannel(
-        slack, opinions, records.get, channel=settings.slack.feedback_channel, trace_url=settings.slack.trace_url
     )
     feedback = FeedbackHandlers(
         slack,

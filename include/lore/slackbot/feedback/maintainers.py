@@ -1,4 +1,4 @@
-"""The channel of maintainers: it is told of answers that didn't help, once for each person and answer.
+"""The channel of maintainers: it is told of answers that didn't help, in one message for each answer.
 
 Everybody in that channel reads it, whatever they are members of. So a notice has a link to the message, which Slack
 shows to those who may see it, the answer's id, and the reason; the question only if it was asked in a public channel,
@@ -9,7 +9,8 @@ mentions.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -30,11 +31,8 @@ NOTICE_SECONDS = 120.0
 """Time for a process to post a notice, before another one does: longer than a call with its retries."""
 MAX_QUESTION = 300
 
-_HEADINGS = {
-    False: " didn't help.",
-    True: " didn't help; the person has since found it helpful.",
-    None: " didn't help; the person has since taken that back.",
-}
+MAX_REASONS = 10
+GONE = frozenset({"message_not_found", "channel_not_found", "thread_not_found"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class MaintainersChannel:
         self._refusals: set[str] = set()
 
     def tell(self, rated: RatedAnswer, opinion: Opinion) -> None:
-        """Post or update the notice of an opinion, if the answer didn't help.
+        """Post or update the notice of an answer, if it didn't help.
 
         Raises RecordsError. A refusal of Slack is logged, once for each error code.
         """
@@ -73,7 +71,8 @@ class MaintainersChannel:
         try:
             if opinion.notice:
                 if opinion.is_new:
-                    self._slack.update(opinion.notice.channel, opinion.notice.ts, self._message(rated, opinion))
+                    notice = self._message(rated, self._opinions.about(rated.answer_id))
+                    self._slack.update(opinion.notice.channel, opinion.notice.ts, notice)
             elif opinion.helpful is False:
                 self._tell_first(rated, opinion)
         except SlackCallError as error:
@@ -86,24 +85,47 @@ class MaintainersChannel:
                     error,
                 )
 
+    def refresh(self, answer_id: str, notice: PostedNotice) -> bool:
+        """Remove a forgotten person's words from a notice; return False if Slack refuses that, which is logged.
+
+        The notice is deleted if the answer helped all who are left. Raises RecordsError.
+        """
+        rest = self._opinions.about(answer_id)
+        try:
+            if any(one.helpful is False for one in rest):
+                rated = RatedAnswer(answer_id, "", notice.answer_channel, notice.answer_ts)
+                self._slack.update(notice.channel, notice.ts, self._message(rated, rest))
+                self._opinions.hand_on(answer_id, notice)
+            else:
+                self._slack.delete(notice.channel, notice.ts)
+        except SlackCallError as error:
+            if error.code in GONE:
+                return True
+            log.error("Couldn't remove a forgotten person's words from a notice: %s", error)
+            return False
+        return True
+
     def _tell_first(self, rated: RatedAnswer, opinion: Opinion) -> None:
         if not self._opinions.begin_notice(rated.answer_id, rated.asker, NOTICE_SECONDS):
             return
-        ts = self._slack.post(self._channel, self._message(rated, opinion))
-        now = self._opinions.end_notice(rated.answer_id, rated.asker, PostedNotice(self._channel, ts))
-        if now is None:  # the person was forgotten meanwhile
-            self._slack.delete(self._channel, ts)
-        elif (now.helpful, now.reason) != (opinion.helpful, opinion.reason):  # a reason came meanwhile
+        before = self._opinions.about(rated.answer_id)
+        ts = self._slack.post(self._channel, self._message(rated, before))
+        notice = PostedNotice(self._channel, ts, rated.channel, rated.ts)
+        if self._opinions.end_notice(rated.answer_id, rated.asker, notice) is None:
+            self._slack.delete(self._channel, ts)  # the person was forgotten meanwhile
+        elif (now := self._opinions.about(rated.answer_id)) != before:  # a reason or another press came meanwhile
             self._slack.update(self._channel, ts, self._message(rated, now))
 
-    def _message(self, rated: RatedAnswer, opinion: Opinion) -> SlackMessage:
-        heading, command = _HEADINGS[opinion.helpful], f"lore answers show {rated.answer_id}"
+    def _message(self, rated: RatedAnswer, opinions: Sequence[Opinion]) -> SlackMessage:
+        heading, command = _heading(opinions), f"lore answers show {rated.answer_id}"
         link = self._permalink(rated)
         parts = [_line(_link(link, "An answer") if link else _text("An answer"), _text(heading))]
         if question := self._question(rated):
             parts.append(_quote(question))
-        if opinion.reason:
-            parts += [_line(_text("Reason:")), _quote(opinion.reason)]
+        reasons = [one.reason for one in opinions if one.reason]
+        if reasons:
+            parts.append(_line(_text("Reason:" if len(reasons) == 1 else "Reasons:")))
+        parts += [_quote(reason) for reason in reasons[-MAX_REASONS:]]
         if self._trace_url.startswith(("https://", "http://")):
             trace = _link(self._trace_url.replace("{id}", quote(rated.answer_id, safe="")), "Show the trace")
         else:
@@ -132,6 +154,26 @@ class MaintainersChannel:
             log.info("A notice has no question: %s", error.message)
             return ""
         return text if len(text) <= MAX_QUESTION else f"{text[:MAX_QUESTION]} …"
+
+
+def _heading(opinions: Sequence[Opinion]) -> str:
+    """Return how many people an answer didn't help, and how many think otherwise."""
+    counts = Counter(one.helpful for one in opinions)
+    if len(opinions) == 1:
+        ends = {
+            False: ".",
+            True: "; the person has since found it helpful.",
+            None: "; the person has since taken that back.",
+        }
+        return " didn't help" + ends[opinions[0].helpful]
+    others = f", and helped {_people(counts[True])}" if counts[True] else ""
+    if not counts[False]:
+        return f" didn't help at first{others}; nobody finds it unhelpful any more."
+    return f" didn't help {_people(counts[False])}{others}."
+
+
+def _people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count} people"
 
 
 def _is_public(channel: Payload) -> bool:
