@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lore.languages.detection import stems_of
 from lore.models.code_lines import is_code
 from lore.models.terms import (
     adjacent_pairs,
@@ -105,8 +106,9 @@ def _cosines(query: Vector, vectors: Matrix, page: Pages) -> Scores:
 
 def _term_scores(query: str, hits: Sequence[Hit], page: Pages) -> Scores:
     """Keyword scores of each candidate: of terms, of adjacent pairs, and of terms anywhere on its page."""
-    query_terms = terms_of(query)
-    terms = [terms_of(hit.chunk.passage) for hit in hits]
+    language = stems_of(query)
+    query_terms = terms_of(query, language)
+    terms = [terms_of(hit.chunk.passage, language) for hit in hits]
     lengths = np.array([len(text) for text in terms])
     counts = count_terms(query_terms, terms)
     by_page = terms_by_page(counts, page)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lore.stemming import stem
+from lore.languages.stemming import stem
+from lore.languages.stop_words import STOP_WORDS
+from lore.languages.unspaced import UNSPACED, unspaced_words
 
 __all__ = [
     "TermCounts",
@@ -36,10 +38,6 @@ LONGEST_WORD = 60
 
 _WORD = re.compile(r"\w\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
-# Scripts that put no space between words: Thai to Burmese, Khmer, Kana, Han, and Hangul, whose words carry particles.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
-)
 _STOP_WORD_LIST = """
 about above after again against all also am an and any are aren as at be because been before being below between both
 but by can cannot could couldn did didn do does doesn doing don down during each few for from further get had hadn has
@@ -53,33 +51,38 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
 @lru_cache(maxsize=10_000)
-def terms_of(text: str) -> Terms:
-    """Stems of all words of two letters or more except English stop words.
+def terms_of(text: str, language: str = "en") -> Terms:
+    """Stems of all words of two letters or more except stop words of the language, that of the question.
 
     Identifiers such as `with_underscores` or `camelCase` also yield their parts; scripts without spaces yield pairs of
     characters. The array is cached and read-only.
     """
-    terms = np.array([term for word in _WORD.findall(text) for term in _word_terms(word)], dtype=np.uint64)
+    read = _reader(language)
+    terms = np.array([term for word in _WORD.findall(text) for term in read(word)], dtype=np.uint64)
     terms.flags.writeable = False
     return terms
 
 
-@lru_cache(maxsize=100_000)
-def _word_terms(word: str) -> tuple[int, ...]:
-    unspaced = _UNSPACED.findall(word)
-    if unspaced:
-        rest = [part for part in _UNSPACED.split(word) if len(part) > 1]
-        characters = [run[at : at + 2] for run in unspaced for at in range(max(1, len(run) - 1))]
-        return tuple(_hashed(term) for term in (*rest, *characters))
-    word = word[:LONGEST_WORD]
-    parts = [part for part in _PART.findall(word) if len(part) > 1]
-    if parts == [word]:
-        parts = []
-    return tuple(_hashed(term) for term in (word, *parts) if term.lower() not in _STOP_WORDS)
+@cache
+def _reader(language: str) -> Callable[[str], tuple[int, ...]]:
+    """Return the function that gives the terms of a word; a cache with a key of one value is the fastest."""
+    stop_words = STOP_WORDS.get(language, _STOP_WORDS)
+
+    @lru_cache(maxsize=100_000)
+    def read(word: str) -> tuple[int, ...]:
+        if not word.isascii() and UNSPACED.search(word):
+            words = [part for part, is_pair in unspaced_words(word) if is_pair or len(part) > 1]
+        else:
+            word = word[:LONGEST_WORD]
+            parts = [part for part in _PART.findall(word) if len(part) > 1]
+            words = [word] if parts == [word] else [word, *parts]
+        return tuple(_hashed(term, language) for each in words if (term := each.lower()) not in stop_words)
+
+    return read
 
 
-def _hashed(word: str) -> int:
-    return hash(stem(word.lower())) & 0xFFFF_FFFF_FFFF_FFFF
+def _hashed(word: str, language: str) -> int:
+    return hash(stem(word, language)) & 0xFFFF_FFFF_FFFF_FFFF
 
 
 def adjacent_pairs(terms: Terms) -> Terms:

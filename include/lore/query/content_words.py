@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from functools import partial
 
-from lore.stemming import stem
+from lore.languages.stemming import stem
+from lore.languages.stop_words import STOP_WORDS
+from lore.languages.unspaced import UNSPACED, unspaced_words
 
 __all__ = ["content_words"]
 
@@ -22,6 +26,23 @@ without work works would you your
 _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
-def content_words(text: str) -> list[str]:
-    """Return in order the stems (Snowball, English) of all words but stop words; identifiers are split into parts."""
-    return [stem(word.lower()) for word in _WORD.findall(_CAMEL.sub(" ", text)) if word.lower() not in _STOP_WORDS]
+def content_words(text: str, language: str = "en") -> list[str]:
+    """Return in order the stems (Snowball) of all words but stop words; identifiers are split into parts.
+
+    Texts are compared in one language, that of the question. Scripts without spaces yield pairs of characters.
+    """
+    stop_words = STOP_WORDS.get(language, _STOP_WORDS)
+    words = _WORD.findall(_CAMEL.sub(" ", text))
+    if not text.isascii() and UNSPACED.search(text):
+        words = list(_split(words))
+    stemmed = stem if language == "en" else partial(stem, language=language)
+    return [stemmed(lower) for word in words if (lower := word.lower()) not in stop_words]
+
+
+def _split(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words, with those of scripts without spaces split."""
+    for word in words:
+        if UNSPACED.search(word):
+            yield from (part for part, is_pair in unspaced_words(word) if is_pair or len(part) > 1)
+        else:
+            yield word

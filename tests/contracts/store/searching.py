@@ -45,6 +45,25 @@ class SearchContract(StoreFixtures):
         assert {hit.chunk.document_id for hit in store.search("kubernetes", None, 5, 0.0)} == {"fake:a"}
         assert {hit.chunk.document_id for hit in store.search("guide", None, 5, 0.0)} == {"fake:a", "fake:b"}
 
+    def test_keywords_match_in_the_language_of_the_text(self, store: Store) -> None:
+        passages = {
+            "de": "Die Sicherungen werden bei uns für 35 Tage aufbewahrt.",
+            "ja": "有給休暇は年に28日です。サーバーの停止はできません。",
+            "zh": "请重启服务器。",
+            "en": "Backups are kept for a month.",
+        }
+        store.replace([make_entry(name, [text], title="t") for name, text in passages.items()])
+        for query, found in (
+            ("Wie lange wird eine Sicherung aufbewahrt?", {"fake:de"}),
+            ("Sicherungen", {"fake:de"}),
+            ("休暇は何日ですか？", {"fake:ja"}),
+            ("が", set()),
+            ("サーバー", {"fake:ja"}),
+            ("服务器", {"fake:zh"}),
+            ("Wo finde ich den Backup?", {"fake:en"}),
+        ):
+            assert {hit.chunk.document_id for hit in store.search(query, None, 5, 0.0)} == found, query
+
     def test_rarer_words_count_more(self, library: Store) -> None:
         hits = library.search("common topic5", None, 10, 0.0)
         assert texts(hits)[0] == "topic5 common words"

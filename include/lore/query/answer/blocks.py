@@ -16,14 +16,19 @@ from lore.markdown import parser
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-__all__ = ["Kind", "PassageBlock", "Span", "blocks", "sentences"]
+__all__ = ["ASKS", "Kind", "PassageBlock", "Span", "blocks", "sentences"]
 
 Kind: TypeAlias = Literal["paragraph", "item", "row", "code"]
 Span: TypeAlias = tuple[int, int]
 
-_SENTENCE = re.compile(r".+?(?:[.!?][\"')\]`*_]*(?=\s)|[。！？]|\Z)\s*", re.DOTALL)
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|[A-Z])\.|^\s*\d+\.)\s*$", re.IGNORECASE)
+_SENTENCE = re.compile(r".+?(?:[.!?][\"')\]`*_]*(?=\s)|[。！？][」』）]*|\Z)\s*", re.DOTALL)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|bzw|(?-i:ca)|nr|usw|ggf|inkl|z\.b|d\.h|[A-Z])\.|^\s*\d+\.)\s*$",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(r"(?:\*\*[^*]+\*\*(?: \([^()]*\))?|`[^`\n]+`(?:,? *(?:or|and|/)? *`[^`\n]+`)*):?")
+ASKS = ("?", "？", "か。")
+"""Ends of a question, also in Chinese and Japanese."""
 LONGEST_LABEL = 120
 LABEL_LEVEL = 7
 """Below all levels of headings."""
@@ -103,7 +108,7 @@ class _Reader:
                     place = _closing(tokens, place)
                 case "paragraph_open" | "html_block":
                     block = self._block("paragraph", token)
-                    block = replace(block, asks=self._text[block.start : block.end].endswith("?"))
+                    block = replace(block, asks=self._text[block.start : block.end].endswith(ASKS))
                     if self._is_label(block):
                         self.section_starts.append(block.start)
                     else:

@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from lore.query.answer.blocks import blocks, sentences
+from lore.languages.detection import stems_of
+from lore.query.answer.blocks import ASKS, blocks, sentences
 from lore.query.answer.excerpts import Excerpt, QuotablePassage, Unit, is_question, make_excerpt
 from lore.query.content_words import content_words
 
@@ -51,9 +52,16 @@ MISSING_SHARE = 0.3
 """Share of the question's weight that such a unit must add."""
 
 _NUMBER_FORM = re.compile(
-    r"\b(?:how (?:many|much|long|often|large|big|far|old)|when|default|max|min|limit|port|versions?|dates?|cost)", re.I
+    r"\b(?:how (?:many|much|long|often|large|big|far|old)|when|default|max|min|limit|port|versions?|dates?|cost"
+    r"|wie (?:viele?|lange|oft|groß|hoch|teuer)|wann)"
+    r"|何[日回分秒個人時年月件]|いくつ|いくら|いつ|どのくらい|どれくらい|ポート",
+    re.I,
 )
-_COMMAND_FORM = re.compile(r"\bhow (?:do|can|to|should|is|are)\b|\b(?:command|function|option|setting)\b", re.I)
+_COMMAND_FORM = re.compile(
+    r"\bhow (?:do|can|to|should|is|are)\b|\b(?:command|function|option|setting)\b"
+    r"|\bwie (?:kann|muss|soll|wird|werden)\b|\b(?:befehl|kommando)\b|どうすれば|どうやって|方法|コマンド",
+    re.I,
+)
 _MEANING_FORM = re.compile(r"\bwhat (?:does|do|is|are)\b|\bmeans?\b", re.I)
 _NAME = re.compile(r"(?<!\w)(?:--?\w[\w-]*|\w+(?:[_.]\w+)+|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z][A-Z]\w*)(?!\w)")
 _TERM = re.compile(r"[\s>*+\-\d.`\"|]*([^:|—–]{2,60}?)[`*\"]*\s*(?::|—|–|\||\bis\b|\bare\b|\bmeans\b)")
@@ -67,10 +75,11 @@ def find_evidence(question: str, sources: Sequence[QuotablePassage], embed: Embe
 
     `embed` gives the vectors of the question and of units; without it, words alone decide.
     """
-    units = [unit for number, source in enumerate(sources[:MAX_PASSAGES]) for unit in _units(number, source)]
+    language = stems_of(question)
+    units = [unit for number, source in enumerate(sources[:MAX_PASSAGES]) for unit in _units(number, source, language)]
     if not units:
         return ()
-    weights = _weights(question, units)
+    weights = _weights(question, units, language)
     scores = _scores(question, units, sources, weights, embed)
     excerpts: list[Excerpt] = []
     missing = frozenset(weights)
@@ -86,34 +95,34 @@ def find_evidence(question: str, sources: Sequence[QuotablePassage], embed: Embe
         excerpt = make_excerpt(units[at], units, scores, sources, steps=bool(_STEPS.match(question)))
         if not any(excerpt.overlaps(other) for other in excerpts):
             excerpts.append(excerpt)
-            missing -= _shown(excerpt, sources)
+            missing -= _shown(excerpt, sources, language)
     return tuple(excerpts)
 
 
-def _units(number: int, source: QuotablePassage) -> Iterator[Unit]:
+def _units(number: int, source: QuotablePassage, language: str) -> Iterator[Unit]:
     """Yield the units of a passage; the words of a question count as context of the two units after it."""
-    place = frozenset(content_words(source.place))
+    place = frozenset(content_words(source.place, language))
     asked: list[tuple[int, frozenset[str]]] = []
     for block in blocks(source.text):
-        context = place.union(*(content_words(name) for name in block.headings))
+        context = place.union(*(content_words(name, language) for name in block.headings))
         spans = [(block.start, block.end)]
         if block.kind == "paragraph":
             spans = sentences(source.text, block.start, block.end)
         elif block.kind == "row" and block.lead:
-            context = context.union(content_words(source.text[slice(*block.lead)]))
+            context = context.union(content_words(source.text[slice(*block.lead)], language))
         for start, end in spans:
-            words = frozenset(content_words(source.text[start:end]))
+            words = frozenset(content_words(source.text[start:end], language))
             if words:
                 asked = [(left - 1, others) for left, others in asked if left]
                 yield Unit(number, block, start, end, words, context.union(*(others for _, others in asked)))
-            if block.asks or source.text[start:end].endswith("?"):
+            if block.asks or source.text[start:end].endswith(ASKS):
                 asked.append((2, words))
 
 
-def _weights(question: str, units: Sequence[Unit]) -> dict[str, float]:
+def _weights(question: str, units: Sequence[Unit], language: str) -> dict[str, float]:
     """Weigh each word of the question by how few units contain it; a word that none contains weighs nothing."""
     counts = Counter(word for unit in units for word in unit.words | unit.context)
-    wanted = {word: counts[word] for word in content_words(question)}
+    wanted = {word: counts[word] for word in content_words(question, language)}
     return {word: math.log(1 + len(units) / count) for word, count in wanted.items() if count}
 
 
@@ -164,7 +173,11 @@ def _form_gains(
             gain += FORM_GAIN
         if wants_command and (unit.block.kind == "code" or _CODE.search(text)):
             gain += FORM_GAIN
-        if wants_meaning and (term := _TERM.match(text)) and weights.keys() & set(content_words(term[1])):
+        if (
+            wants_meaning
+            and (term := _TERM.match(text))
+            and weights.keys() & set(content_words(term[1], stems_of(question)))
+        ):
             gain += FORM_GAIN
         if is_question(unit, sources[unit.source].text):
             gain -= QUESTION_LOSS
@@ -189,7 +202,7 @@ def _in_context(unit: Unit, sources: Sequence[QuotablePassage]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _shown(excerpt: Excerpt, sources: Sequence[QuotablePassage]) -> frozenset[str]:
+def _shown(excerpt: Excerpt, sources: Sequence[QuotablePassage], language: str) -> frozenset[str]:
     source = sources[excerpt.source]
     texts = (source.place, *excerpt.headings, *(source.text[slice(*piece)] for piece in excerpt.pieces))
-    return frozenset(word for text in texts for word in content_words(text))
+    return frozenset(word for text in texts for word in content_words(text, language))

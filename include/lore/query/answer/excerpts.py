@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lore.query.answer.blocks import PassageBlock, Span, sentences
+from lore.query.answer.blocks import ASKS, PassageBlock, Span, sentences
 
 __all__ = ["LONG", "Excerpt", "QuotablePassage", "Unit", "is_question", "make_excerpt"]
 
@@ -110,7 +110,7 @@ def make_excerpt(
 
 def is_question(unit: Unit, text: str) -> bool:
     """Return True if the unit asks, or its paragraph ends with a question."""
-    return unit.block.asks or text[unit.start : unit.end].rstrip(' *_`"').endswith("?")
+    return unit.block.asks or text[unit.start : unit.end].rstrip(' *_`"').endswith(ASKS)
 
 
 def _reply(unit: Unit, text: str, units: Sequence[Unit], scores: Sequence[float]) -> Unit | None:

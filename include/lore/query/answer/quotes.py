@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from lore.languages.detection import stems_of
 from lore.markdown import code_blocks
 from lore.query.content_words import content_words
 from lore.query.retrieve.passages import SourcePassage
@@ -17,7 +18,7 @@ __all__ = ["MAX_QUOTE_CHARACTERS", "at_section", "citations_of", "cite", "shorte
 
 MAX_QUOTE_CHARACTERS = 300
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]|^ {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
-_SENTENCE = re.compile(r"[^\n]+?(?:[.!?。！？][\"')\]]*(?=\s)|(?=\n)|\Z)|\n", re.MULTILINE)
+_SENTENCE = re.compile(r"[^\n]+?(?:[.!?][\"')\]]*(?=\s)|[。！？][\"')\]」』）]*|(?=\n)|\Z)|\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,9 @@ def at_section(citation: Citation, source: SourcePassage) -> Citation:
 
 
 def _best_unit(text: str, claim: str) -> str:
-    wanted = set(content_words(claim))
-    units = [unit for unit in _units(text) if text[unit.start : unit.end].strip()]
+    language = stems_of(claim)
+    wanted = set(content_words(claim, language))
+    units = [unit for unit in _units(text, language) if text[unit.start : unit.end].strip()]
     if not units:
         return text.strip()[:MAX_QUOTE_CHARACTERS]
     best = max(units, key=lambda unit: (len(unit.words & wanted), -unit.start))
@@ -92,15 +94,17 @@ def shorten_quote(text: str, *, at: str = " ") -> str:
     return shorter.rsplit(at, 1)[0] or shorter
 
 
-def _units(text: str) -> Iterator[_Unit]:
+def _units(text: str, language: str) -> Iterator[_Unit]:
     position = 0
     for block in code_blocks(text):
-        yield from _sentences(text, position, block.start)
+        yield from _sentences(text, position, block.start, language)
         position = block.end
-        yield _Unit(block.start, block.end, frozenset(content_words(text[block.start : block.end])), is_code=True)
-    yield from _sentences(text, position, len(text))
+        yield _Unit(
+            block.start, block.end, frozenset(content_words(text[block.start : block.end], language)), is_code=True
+        )
+    yield from _sentences(text, position, len(text), language)
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[_Unit]:
+def _sentences(text: str, start: int, end: int, language: str) -> Iterator[_Unit]:
     for match in _SENTENCE.finditer(text, start, end):
-        yield _Unit(match.start(), match.end(), frozenset(content_words(match[0])))
+        yield _Unit(match.start(), match.end(), frozenset(content_words(match[0], language)))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from lore.languages.detection import stems_of
 from lore.query.content_words import content_words
 from lore.types import Hit
 
@@ -49,9 +50,10 @@ def is_irrelevant(
     """
     if last_word and unmentioned_names(question, candidates or passages):
         return True
-    wanted = set(content_words(question))
+    language = stems_of(question)
+    wanted = set(content_words(question, language))
     floor = FLOOR if last_word and _in_sentences(question) else LOW_FLOOR
-    return not any(_is_relevant(hit, wanted, floor) for hit in passages)
+    return not any(_is_relevant(hit, wanted, floor, language) for hit in passages)
 
 
 def unmentioned_names(question: str, candidates: Sequence[Hit]) -> tuple[str, ...]:
@@ -74,8 +76,8 @@ def unmentioned_names(question: str, candidates: Sequence[Hit]) -> tuple[str, ..
     )
 
 
-def _is_relevant(hit: Hit, wanted: set[str], floor: float) -> bool:
-    shared = len(wanted & set(content_words(hit.chunk.passage)))
+def _is_relevant(hit: Hit, wanted: set[str], floor: float, language: str) -> bool:
+    shared = len(wanted & set(content_words(hit.chunk.passage, language)))
     coverage = shared / len(wanted) if wanted else 0.0
     if coverage >= ENOUGH_COVERAGE:
         return True
@@ -95,6 +97,8 @@ def _missing(wanted: set[str], candidates: Iterable[Hit]) -> set[str]:
 
 
 def _in_sentences(question: str) -> bool:
+    if stems_of(question) != "en":
+        return False
     words = _LETTERS.findall(_CAMEL.sub(" ", question))
     function_words = sum(not content_words(word) for word in words)
     return bool(words) and function_words >= MIN_FUNCTION_WORDS * len(words)

@@ -1,13 +1,15 @@
 """Completion of a follow-up without a language model, by the words of earlier questions.
 
-The rules read English, and serve "and in version 3?", "why?" and "how do I stop it?". A question that names its subject
-stays unchanged, because the earlier questions often have another subject.
+The rules read English, and serve "and in version 3?", "why?" and "how do I stop it?". In another language a message is
+completed only if it begins with "and", or has no content word. A question that names its subject stays
+unchanged, because the earlier questions often have another subject.
 """
 
 from __future__ import annotations
 
 import re
 
+from lore.languages.detection import stems_of
 from lore.query.content_words import content_words
 from lore.query.understand.small_talk import is_small_talk
 from lore.types import Question
@@ -39,6 +41,13 @@ _CONTINUATION = re.compile(
     r"\W*(?:and|but|or|also|(?:what|how) about|what else|how come|elaborate|go on|continue)\b", re.IGNORECASE
 )
 _FRAGMENT = re.compile(r"\W*(?:why|so|then|what if|explain|more|in|on|for|with|without|from|instead)\b", re.IGNORECASE)
+_AND = re.compile(
+    r"\W*(?:(?:und|aber|oder|auch|warum|wieso|et|mais|ou|pourquoi|y|pero|por qué|e|ma|en|maar|waarom|i|ale|a|и|но"
+    r"|почему)\b"
+    r"|では|じゃあ|それ|そして|また|なぜ|他に|那|还有|为什么|그럼|그리고|왜)",
+    re.IGNORECASE,
+)
+"""Beginnings of follow-ups in other languages."""
 _JOIN = re.compile(r"\b(?:and|or|but|because|when|if)\b", re.IGNORECASE)
 _DEFINITION = re.compile(r"\W*(?:what|who)\s*(?:is|are|['’]s|does|do)\b", re.IGNORECASE)
 
@@ -91,7 +100,10 @@ def _depends_on_history(text: str) -> bool:
     """Return True if a message depends on the conversation before it."""
     if len(_WORD.findall(text)) > MAX_WORDS:
         return False
-    count = len(set(content_words(text)))
+    language = stems_of(text)
+    count = len(set(content_words(text, language)))
+    if language != "en":
+        return count == 0 or (count <= MAX_FRAGMENT_WORDS and bool(_AND.match(text)))
     if _CONTINUATION.match(text) or (count <= MAX_FRAGMENT_WORDS and _FRAGMENT.match(text)):
         return True
     if count <= 1 and not _DEFINITION.match(text):

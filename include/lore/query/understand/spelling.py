@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from lore.languages.detection import stems_of
 from lore.query.content_words import content_words
 from lore.types import Hit
 
@@ -30,12 +31,13 @@ def correct_spelling(question: str, candidates: Sequence[Hit]) -> str:
     Only lower-case words of five letters and more are replaced: a capitalized one may be a name.
     """
     vocabulary = Counter(word for hit in candidates for word in set(_WORD.findall(hit.chunk.passage.lower())))
-    stems = {stem for word in vocabulary for stem in content_words(word)}
+    language = stems_of(question)
+    stems = {stem for word in vocabulary for stem in content_words(word, language)}
     known = [word for word, count in vocabulary.items() if count >= MIN_OCCURRENCES and len(word) >= MIN_LETTERS - 1]
 
     def replacement(match: re.Match[str]) -> str:
         word = match[0]
-        own = set(content_words(word))
+        own = set(content_words(word, language))
         if len(word) < MIN_LETTERS or not word.islower() or not own or own <= stems:
             return word
         same_start = [other for other in known if other[0] == word[0]]

@@ -26,7 +26,6 @@ MAX_REPORTED_CHARACTERS = 200
 
 _CONTAINERS = re.compile(r"^\s*(?:>\s*|[-*+]\s+|\d{1,9}[.)]\s+)*")
 _QUOTATION = re.compile(r"“([^“”]+)[”“]|„([^„“”]+)[“”]|«([^«»]+)»|(?<![\w\"])\"([^\"]+)\"(?!\w)")
-_WIDE_WORDS = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{4}")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.|\[…\]|\[\.\.\.\])\s*")
 _NO_CLAIM = re.compile(r"#{1,6}\s|\|?[\s:|-]+\|?$|\*[^*]+\*$|\([^()]+\)$")
 
@@ -62,7 +61,7 @@ class ClaimChecker:
             return marked
         misquoted = list(self._misquoted(sentence, bare, numbers))
         self.findings.misquoted.extend(misquoted)
-        words = MIN_UNCITED_WORDS if _WIDE_WORDS.search(bare) else len(set(content_words(bare)))
+        words = len(set(content_words(bare)))
         is_claim = words >= MIN_CLAIM_WORDS and bool(numbers)
         unsupported = is_claim and not self._support.supports(bare, numbers)
         self.findings.cited += is_claim

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lore.errors import LoreError
+from lore.languages.detection import language_of, stems_of
 from lore.protocols import Embedder
 from lore.query.content_words import content_words
 from lore.query.retrieve.passages import SourcePassage
@@ -40,25 +41,10 @@ COSINE_WEIGHT = 0.4
 MIN_SUPPORT = 0.45
 MIN_WORDS = 2
 """A sentence of fewer content words can't be judged."""
-MIN_FUNCTION_WORDS = 2
-"""Function words that decide the language of a sentence."""
 
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d(?![\w.])")
 _NUMBER_WORD_LIST = "zero one two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = _NUMBER_WORD_LIST.split()
-_FUNCTION_WORDS = {
-    "en": "the and of to is in that it for with as on are be this by or from can you not when which will if",
-    "de": "der die das und ist nicht mit den von zu ein eine auf für im dem wird sie oder auch werden kann wenn sich",
-    "fr": "le la les des et est une dans pour que qui sur pas au avec par vous être ce il sont ou cette du",
-    "es": "el la los las y es en que una para con por del se no como su al está son puede lo más si",
-    "it": "il la di che è un una per con non del della sono gli nel si da le può come alla anche se dei",
-    "pt": "o a os as e é em que uma para com por do da não se como são no na pode dos ao mais você",
-    "nl": "de het een en is van in op dat met voor niet zijn aan te die wordt kan of bij als door je om",
-    "pl": "i w na z do nie się jest to że jak od po dla przez lub są oraz który jego być aby przy może",
-    "ru": "и в на не что с по для это как из к или от при если можно его она они быть так чтобы у",
-}
-_LANGUAGES = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +54,7 @@ class _PassageFeatures:
     trusted: bool
     terms: frozenset[str]
     numbers: frozenset[str]
-    language: tuple[bool, str]
+    language: str
     sentences: tuple[SourceSentence, ...]
 
 
@@ -81,6 +67,7 @@ class SupportChecker:
     def __init__(self, sources: Sequence[SourcePassage], question: str, embedder: Embedder | None) -> None:
         self._sources = sources
         self._question_numbers = _numbers(question)
+        self._language = stems_of(question)
         self._embedder = embedder
         self._cache: dict[int, _PassageFeatures] = {}
 
@@ -92,13 +79,13 @@ class SupportChecker:
         cited = [number for number in dict.fromkeys(numbers) if self._features(number).trusted]
         if not cited:
             return False
-        wanted = _terms(sentence)
+        wanted = self._terms(sentence)
         if len(wanted) < MIN_WORDS:
             return True
         read = [self._features(number) for number in cited]
         if not _digits(sentence) <= self._question_numbers.union(*(one.numbers for one in read)):
             return False
-        if not any(_same_language(_language(sentence), one.language) for one in read):
+        if not any(_same_language(language_of(sentence), one.language) for one in read):
             return True
         if is_opposed(sentence, (each for one in read for each in one.sentences)):
             return False
@@ -112,13 +99,16 @@ class SupportChecker:
             text = self._sources[number - 1].hit.chunk.passage
             found = _PassageFeatures(
                 not contains_injection(text),
-                frozenset(_terms(text)),
+                frozenset(self._terms(text)),
                 frozenset(_numbers(text)),
-                _language(text),
+                language_of(text),
                 source_sentences(text),
             )
             self._cache[number] = found
         return self._cache[number]
+
+    def _terms(self, text: str) -> set[str]:
+        return set(content_words(text, self._language))
 
     def _cosine(self, sentence: str, cited: Sequence[int]) -> float:
         """Return the highest cosine to the cited passages' vectors, or 1 without vectors to compare."""
@@ -134,13 +124,6 @@ class SupportChecker:
         return max(float(vector @ embedded) for vector in found)
 
 
-def _terms(text: str) -> set[str]:
-    """Return the stems of content words; for Chinese, Japanese and Korean text, pairs of characters."""
-    runs = _WIDE.findall(text)
-    pairs = {run[place : place + 2] for run in runs for place in range(max(1, len(run) - 1))}
-    return pairs | set(content_words(_WIDE.sub(" ", text) if runs else text))
-
-
 def _digits(text: str) -> set[str]:
     """Return the numbers in digits, normalized: "1,000" becomes "1000"."""
     return {re.sub(r"[.,](?=\d{3}(?:\D|$))", "", number).rstrip(".,") for number in _NUMBER.findall(text)}
@@ -152,14 +135,6 @@ def _numbers(text: str) -> set[str]:
     return _digits(text) | {str(value) for value, word in enumerate(_NUMBER_WORDS) if word in words}
 
 
-def _same_language(one: tuple[bool, str], other: tuple[bool, str]) -> bool:
-    """Return False only if both languages are known, by script or function words, and differ."""
-    return one[0] == other[0] and (not one[1] or not other[1] or one[1] == other[1])
-
-
-def _language(text: str) -> tuple[bool, str]:
-    """Return whether the script has no spaces, as in Chinese, and the language of its function words, or ""."""
-    words = re.findall(r"[^\W\d_]+", text.lower())
-    counts = {language: sum(word in frequent for word in words) for language, frequent in _LANGUAGES.items()}
-    best = max(counts, key=counts.__getitem__)
-    return bool(_WIDE.search(text)), best if counts[best] >= MIN_FUNCTION_WORDS else ""
+def _same_language(one: str, other: str) -> bool:
+    """Return False only if both languages are known and differ."""
+    return not one or not other or one == other

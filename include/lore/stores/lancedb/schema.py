@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from lore.stores.keywords import keyword_text
 from lore.stores.values import (
     DOCUMENT_COLUMNS,
     DOCUMENT_INFO_COLUMNS,
@@ -118,7 +119,8 @@ def chunk_rows(chunks: Sequence[Chunk], vectors: Matrix) -> pa.Table:
 
     schema = chunk_schema(vectors.shape[1])
     rows = [
-        chunk_values(chunk) | {"id": valid_utf8(chunk.id), "keywords": valid_utf8(chunk.passage)} for chunk in chunks
+        chunk_values(chunk) | {"id": valid_utf8(chunk.id), "keywords": valid_utf8(keyword_text(chunk.passage))}
+        for chunk in chunks
     ]
     table = pa.Table.from_pylist(rows, schema=schema.remove(len(schema) - 1))
     flat = pa.array(vectors.reshape(-1), type=pa.float32())

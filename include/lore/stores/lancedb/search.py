@@ -14,6 +14,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from lore.stores.fusion import cosines_to, fuse
+from lore.stores.keywords import keyword_text
 from lore.stores.lancedb.index import OVERSAMPLING, probes
 from lore.stores.lancedb.schema import sql_in, sql_literal
 from lore.stores.validation import QUERY_CHARACTERS
@@ -75,7 +76,10 @@ async def _by_keyword(table: AsyncTable, text: str, limit: int, where: str) -> d
 
     if not text:
         return {}
-    words = MatchQuery(valid_utf8(text[:QUERY_CHARACTERS]), "keywords")  # type: ignore[call-arg]  # a pydantic dataclass
+    looked_up = keyword_text(valid_utf8(text[:QUERY_CHARACTERS]))
+    if not looked_up:
+        return {}
+    words = MatchQuery(looked_up, "keywords")  # type: ignore[call-arg]  # a pydantic dataclass
     query = table.query().nearest_to_text(words)
     rows = await query.where(where).select(["_score"]).with_row_id().limit(limit).to_arrow()
     return dict(zip(rows["_rowid"].to_pylist(), rows["_score"].to_pylist(), strict=True))

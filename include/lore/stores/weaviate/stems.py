@@ -10,12 +10,13 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from lore.stemming import stem
+from lore.languages.stemming import stem
 
 __all__ = ["index_stems"]
 
 LONGEST_WORD = 40
 WORD = re.compile(r"[^\W_]+")
+ACCENT = re.compile("[\u0300-\u036f]")
 STOP_WORD_LIST = """
 a about above after again against all am an and any are as at be because been before being below between both
 but by can did do does doing don down during each few for from further had has have having he her here hers herself
@@ -42,8 +43,8 @@ def _term(word: str) -> str:
 
 
 def _fold(word: str) -> str:
-    """The word without accents."""
+    """The word without accents; marks of other scripts, such as kana, are letters of their own."""
     if word.isascii():
         return word
     decomposed = unicodedata.normalize("NFD", word)
-    return unicodedata.normalize("NFC", "".join(letter for letter in decomposed if not unicodedata.combining(letter)))
+    return unicodedata.normalize("NFC", ACCENT.sub("", decomposed))

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from lore.stores.keywords import keyword_text
 from lore.stores.values import (
     DOCUMENT_COLUMNS,
     DOCUMENT_INFO_COLUMNS,
@@ -153,8 +154,8 @@ def chunk_properties(chunk: Chunk, vector: Vector) -> dict[str, Any]:
     """A chunk as properties; `checksum` covers all of them and the vector."""
     properties = chunk_values(chunk) | {
         "document_key": str(object_id(chunk.document_id)),
-        "words": index_stems(chunk.passage),
-        "title_words": index_stems(chunk.title),
+        "words": index_stems(keyword_text(chunk.passage)),
+        "title_words": index_stems(keyword_text(chunk.title)),
     }
     stored = json.dumps(properties, sort_keys=True).encode() + vector.tobytes()
     return properties | {"checksum": sha256(stored).hexdigest()}

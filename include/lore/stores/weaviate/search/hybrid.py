@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lore.errors import StoreError
 from lore.stores.fusion import cosines_to, relative
+from lore.stores.keywords import keyword_text
 from lore.stores.validation import QUERY_CHARACTERS
 from lore.stores.values import REBUILD_REMEDY, valid_utf8
 from lore.stores.weaviate.objects.batches import WINDOW
@@ -47,7 +48,7 @@ def search(
     title_weight: float = 0.0,
 ) -> list[Hit]:
     """The best `limit` chunks that the asker may see, read through `passages`: see `Index.search`."""
-    words = index_stems(valid_utf8(text[:QUERY_CHARACTERS])) if alpha < 1 else ""
+    words = index_stems(keyword_text(valid_utf8(text[:QUERY_CHARACTERS]))) if alpha < 1 else ""
     by_vector = vector is not None and alpha > 0
     if not words and not by_vector:
         return []
