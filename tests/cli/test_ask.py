@@ -118,7 +118,9 @@ class TestSearchAndAsk:
         assert "lore sync --all" in asked.stdout
         assert "index is empty" not in asked.stderr  # once is enough
 
-    def test_a_language_model_that_is_down_is_named_with_the_remedy(self, indexed: Lore) -> None:
+    def test_a_language_model_that_is_down_is_named_with_the_remedy(
+        self, indexed: Lore, caplog: pytest.LogCaptureFixture
+    ) -> None:
         settings = {
             "LORE_CHAT_MODEL": "openai:tiny",
             "LORE_OPENAI_BASE_URL": "http://127.0.0.1:9",
@@ -127,7 +129,8 @@ class TestSearchAndAsk:
         result = indexed("ask", "How long are nightly backups kept?", **settings)
         assert result.exit_code == 0
         assert "thirty days" in result.stdout
-        assert "LORE_OPENAI_BASE_URL" in result.stderr
+        assert "the language model failed" in result.stderr
+        assert "LORE_OPENAI_BASE_URL" in caplog.text  # on the standard error, once for whoever runs it
 
     def test_a_narrow_terminal(self, indexed: Lore) -> None:
         narrow = {"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "xterm"}

@@ -143,7 +143,6 @@ def make_source_leases(settings: Settings, *, make: bool = False) -> SourceLease
     A file of records that doesn't exist is only created with `make`: until then nobody holds a lease in it.
     """
     from lore.ingest.leases import NoLeases
-    from lore.records.source_leases import StoredSourceLeases
 
     url = _url(settings)
     if url == OFF:
@@ -152,6 +151,8 @@ def make_source_leases(settings: Settings, *, make: bool = False) -> SourceLease
     file = database_file(url)
     if file is not None and not file.exists() and not make:
         return NoLeases()
+    from lore.records.source_leases import StoredSourceLeases
+
     staging = settings.ingest.staging_uri
     machine = "" if "://" in staging else f"{gethostname()}:{Path(staging).absolute()}"
     return StoredSourceLeases(partial(_lease_store, url, settings), machine=machine)
