@@ -8,6 +8,7 @@ from typing import Any
 
 from lore.databases.compliance.check import sqlglot_dialect
 from lore.databases.compliance.views import forbid_view_columns
+from lore.databases.database import OpenDatabase
 from lore.databases.run.connect import open_database
 from lore.databases.schema.declared import keep_declared, mark_declared
 from lore.databases.schema.model import DatabaseSchema
@@ -58,6 +59,11 @@ def make_sqlite(folder: Path) -> Path:
         connection.executescript(DDL)
     connection.close()
     return path
+
+
+def opened(folder: Path, **values: Any) -> OpenDatabase:
+    """A new shop in the folder, with these values in its declaration."""
+    return OpenDatabase(declared(**values), open_database(f"sqlite:///{make_sqlite(folder)}", "SHOP_URL"))
 
 
 def make_postgres(url: str) -> str:

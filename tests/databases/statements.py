@@ -39,22 +39,20 @@ CARRIERS = [
 
 def refused() -> list[tuple[str, str]]:
     """Dialect ("both": each) and statement."""
-    made = [
-        (BOTH, carrier.format(value))
-        for carrier, value in product(CARRIERS, FORBIDDEN_VALUES)
-        if not ("max(" in carrier and "SELECT" in value)
-    ]
-    return _read("refused.sql") + made
+    return _read("refused.sql") + _carried(FORBIDDEN_VALUES)
 
 
 def passing() -> list[tuple[str, str]]:
     """Dialect ("both": each) and statement."""
-    made = [
+    return _read("passing.sql") + _carried(ALLOWED_VALUES)
+
+
+def _carried(values: list[str]) -> list[tuple[str, str]]:
+    return [
         (BOTH, carrier.format(value))
-        for carrier, value in product(CARRIERS, ALLOWED_VALUES)
+        for carrier, value in product(CARRIERS, values)
         if not ("max(" in carrier and "SELECT" in value)
     ]
-    return _read("passing.sql") + made
 
 
 def for_dialect(statements: list[tuple[str, str]], dialect: str) -> list[str]:

@@ -17,6 +17,7 @@ from lore.databases.run.execute import run_statement
 from lore.errors import ConfigurationError, DatabaseError, LoreError, StatementRefusedError
 
 from tests.databases import shop
+from tests.databases.shop import opened
 from tests.databases.statements import for_dialect, refused
 from tests.servers import postgres
 
@@ -29,10 +30,6 @@ ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELEC
 def postgres_url() -> Iterator[str]:
     with postgres.running() as server:
         yield shop.make_postgres(server.database())
-
-
-def opened(folder: Path, **declared: object) -> OpenDatabase:
-    return OpenDatabase(shop.declared(**declared), open_database(f"sqlite:///{shop.make_sqlite(folder)}", "SHOP_URL"))
 
 
 def unchecked(sql: str) -> CheckedStatement:

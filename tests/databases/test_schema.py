@@ -15,6 +15,7 @@ from lore.databases.schema.render import render_schema
 from lore.errors import ConfigurationError
 
 from tests.databases import shop
+from tests.databases.shop import opened
 from tests.servers import postgres
 
 
@@ -22,10 +23,6 @@ from tests.servers import postgres
 def postgres_url() -> Iterator[str]:
     with postgres.running() as server:
         yield shop.make_postgres(server.database())
-
-
-def opened(folder: Path, **declared: object) -> OpenDatabase:
-    return OpenDatabase(shop.declared(**declared), open_database(f"sqlite:///{shop.make_sqlite(folder)}", "SHOP_URL"))
 
 
 def hidden(schema: DatabaseSchema) -> set[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["NameCheck", "qualified"]
 
 _UNKNOWN = re.compile(r"Unknown column: (\w+)|Column '([^']+)' could not be resolved|Ambiguous column: (\w+)")
+NO_TABLE = "lore_no_table"
 CASELESS = ("sqlite",)
 """Dialects in which no name's case counts."""
 
@@ -146,13 +147,15 @@ class NameCheck:
 
 def qualified(tree: exp.Expression, schema: DatabaseSchema, dialect: str) -> exp.Expression:
     """Return a copy with every name qualified and every `*` expanded. Raises SqlglotError for an unknown column."""
+    from sqlglot import exp
     from sqlglot.optimizer.qualify import qualify
     from sqlglot.schema import MappingSchema
 
-    mapping: dict[str, Any] = {}
-    for table in schema.tables.values():
-        columns = {column.name: "unknown" for column in table.columns}
-        mapping.setdefault(table.schema_name or schema.default, {})[table.plain_name] = columns
+    mapping: dict[str, Any] = {schema.default: {NO_TABLE: {NO_TABLE: "unknown"}}}  # without any, sqlglot would guess
+    for name in {table.name.lower() for table in tree.find_all(exp.Table)}:
+        for table in schema.by_plain_name.get(name, ()):
+            columns = {column.name: "unknown" for column in table.columns}
+            mapping.setdefault(table.schema_name or schema.default, {})[table.plain_name] = columns
     known = MappingSchema(mapping, dialect=dialect, normalize=dialect in CASELESS)
     return qualify(tree.copy(), schema=known, dialect=dialect, db=schema.default)
 

@@ -29,8 +29,9 @@ def forbid_view_columns(schema: DatabaseSchema, dialect: str) -> DatabaseSchema:
     while waiting:
         pending = {view.name for view in waiting}
         ready = [view for view in waiting if not _read_tables(view, schema, dialect) & (pending - {view.name})]
+        current = schema.with_tables(tables.values())
         for view in ready or waiting:
-            tables[view.name] = _checked(view, schema.with_tables(tables.values()), dialect)
+            tables[view.name] = _checked(view, current, dialect)
         waiting = [view for view in waiting if view not in (ready or waiting)]
     return schema.with_tables(tables.values())
 
@@ -93,7 +94,8 @@ def _alias_columns(scope: Any) -> list[str]:
 
 def _is_forbidden(origin: tuple[str, str], schema: DatabaseSchema, dialect: str) -> bool:
     name = origin[0].removeprefix(f"{schema.default}.").lower()
-    table = next((table for table in schema.tables.values() if table.name.lower() == name), None)
+    named = schema.by_plain_name.get(name.rpartition(".")[2], ())
+    table = next((table for table in named if table.name.lower() == name), None)
     if table is None or table.forbidden:
         return True
     return any(column.forbidden and column.name.lower() == origin[1].lower() for column in table.columns)
@@ -108,7 +110,7 @@ def _query(view: TableInfo, dialect: str) -> exp.Expression:
 
 
 def _read_tables(view: TableInfo, schema: DatabaseSchema, dialect: str) -> set[str]:
-    """Return the names in a view's definition that may be tables; none if it can't be parsed."""
+    """Return the tables that a view's definition may read; none if it can't be parsed."""
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
@@ -116,6 +118,4 @@ def _read_tables(view: TableInfo, schema: DatabaseSchema, dialect: str) -> set[s
         tables = list(_query(view, dialect).find_all(exp.Table))
     except (SqlglotError, RecursionError, ValueError):
         return set()
-    known = {name.lower(): name for name in schema.tables}
-    names = (".".join(part for part in (table.db, table.name) if part) for table in tables)
-    return {known[name.lower()] for name in names if name.lower() in known}
+    return {found.name for table in tables for found in schema.by_plain_name.get(table.name.lower(), ())}

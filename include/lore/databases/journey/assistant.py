@@ -136,7 +136,7 @@ class SqlAssistant:
             )
         return Approval(by, datetime.now(UTC), proposal.statement.sql)
 
-    def run(self, proposal: SqlProposal, approval: Approval) -> SqlAnswer:
+    def run(self, proposal: SqlProposal, approval: Approval, *, summarize: bool = True) -> SqlAnswer:
         """Run the approved statement, and return its rows and a summary, or the database's complaint.
 
         The statement is checked again, against the schema as it is now. Raises ConfigurationError if the approval is
@@ -150,7 +150,7 @@ class SqlAssistant:
                     result = self._database.run(approval.sql)
             except StatementError as error:
                 return self._recorded(SqlAnswer(steps.proposal, approval, failure=error.message))
-            summary = self._summary(steps, result)
+            summary = self._summary(steps, result) if summarize else plain_summary(result)
             return self._recorded(SqlAnswer(steps.proposal, approval, result, summary))
 
     def _write(self, steps: _Steps, schema: DatabaseSchema, failed: Failed | None) -> None:

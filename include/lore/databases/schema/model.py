@@ -87,6 +87,15 @@ class DatabaseSchema:
         return self.with_tables(table.allowed() for table in self.tables.values() if not table.forbidden)
 
     @cached_property
+    def by_plain_name(self) -> Mapping[str, tuple[TableInfo, ...]]:
+        """The tables by their names in lower case, without schemas."""
+        found: dict[str, tuple[TableInfo, ...]] = {}
+        for table in self.tables.values():
+            name = table.plain_name.lower()
+            found[name] = (*found.get(name, ()), table)
+        return found
+
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of everything in it; a change means that what was made from the schema is out of date."""
         text = json.dumps([self.dialect, *(asdict(table) for table in self.tables.values())], sort_keys=True)

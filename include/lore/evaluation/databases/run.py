@@ -162,7 +162,7 @@ def _answered(result: WayQuestion, one: _Gold, assistant: SqlAssistant) -> WayQu
         audiences = assistant.audiences
         proposal = assistant.propose(Question(one.question.question, audiences=audiences, surface="compare"))
         while proposal.statement is not None:
-            answer = assistant.run(proposal, assistant.approve(proposal, APPROVER))
+            answer = assistant.run(proposal, assistant.approve(proposal, APPROVER), summarize=False)
             if answer.result is not None:
                 break
             proposal = assistant.repaired(answer)
