@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from lore.slackbot.render.characters import JOINER
+from lore.slackbot.render.characters import CODE_LESS, CODE_TICK, JOINER
 from lore.slackbot.types import SlackMessage
 from lore.types import Answer, Citation, Plan, Question, Trace
 from lore.visible_text import UNSEEN
@@ -99,5 +99,10 @@ def letters(markdown: str) -> str:
 
 
 def code_of(markdown: str) -> list[str]:
-    """The code blocks in it, without what Lore puts between signs."""
-    return [token.content.replace(JOINER, "") for token in tokens(markdown) if token.type == "fence"]
+    """The code blocks in it, with the signs for which others stand. No code holds an invisible one."""
+    assert all(JOINER not in token.content for token in tokens(markdown) if token.type == "fence")
+    return [
+        token.content.replace(CODE_LESS, "<").replace(CODE_TICK, "`")
+        for token in tokens(markdown)
+        if token.type == "fence"
+    ]

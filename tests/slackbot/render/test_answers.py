@@ -35,7 +35,7 @@ def cut(text: str, most: int = MOST) -> list[str]:
         ("＠channel @ｅveryone @HERE", f"＠{JOINER}channel @{JOINER}ｅveryone @{JOINER}HERE"),
         ("_@here_ mail@here.example", f"_@{JOINER}here_ mail@here.example"),
         ("@**here** &#64;here \\@here", f"@{JOINER}**here** @{JOINER}here @{JOINER}here"),
-        ("`<!here> @here <b> a`", f"`<{JOINER}!here> @here <b> a`"),
+        ("`<!here> @here <b> a`", "`‹!here> @here <b> a`"),
         ("[a](javascript:x) [b](data:x) [c](/d) [e](#f)", "a b c e"),
         ("[a|b](https://x.example/?p=1&q=(2))", "[a|b](https://x.example/?p=1&q=%282%29)"),
         (
@@ -57,7 +57,7 @@ def cut(text: str, most: int = MOST) -> list[str]:
         ("- ```\n  a\n  ```\n- b", "-\n```\na\n```\n- b"),
         ("2. Then\n   - ```\n     x\n     ```", "2. Then\n\n   -\n```\nx\n```"),
         ("Title\n===\na\n-", "Title\n\\===\na\n\\-"),
-        ("```\n a ``` b\n", f"```\n a `{JOINER}`{JOINER}` b\n```"),
+        ("```\n a ``` b\n", "```\n a ‵‵‵ b\n```"),
         ("> ```\n> a\nb", "> ```\n> a\n> ```\nb"),
         ("**bold** (?) [1]", "**bold** (?) [1]"),
         ("a `code\nspan` and [a\nlink](https://x.example)", "a `code span` and [a link](https://x.example)"),

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from lore.slackbot.render.characters import JOINER, guard_code, pieces
+from lore.slackbot.render.characters import CODE_TICK, JOINER, guard_code, pieces
 from lore.slackbot.render.fragments import BreakRank, Fragment
 from lore.slackbot.render.inline import safe_line, words
 
@@ -320,7 +320,7 @@ class _BlockWriter:
 
 def _code_line(code: str, quote: str, around: Fragment) -> Iterator[Fragment]:
     """Write a line of code as `around` says, in pieces where it is endless."""
-    safe = _TICKS.sub(lambda run: JOINER.join(run[0]), guard_code(code))
+    safe = _TICKS.sub(lambda run: CODE_TICK * len(run[0]), guard_code(code))
     for number, piece in enumerate(pieces(safe, LONGEST_PIECE) if len(safe) > LONGEST_CODE_LINE else [safe]):
         if number:
             yield replace(around, text=piece, space="", rank=BreakRank.INSIDE, reopening=around.reopening + quote)

@@ -17,11 +17,26 @@ import regex
 
 from lore.visible_text import UNSEEN
 
-__all__ = ["JOINER", "clean", "guard_code", "guard_names", "is_calling", "mrkdwn", "pieces", "shorten"]
+__all__ = [
+    "CODE_LESS",
+    "CODE_TICK",
+    "JOINER",
+    "clean",
+    "guard_code",
+    "guard_names",
+    "is_calling",
+    "mrkdwn",
+    "pieces",
+    "shorten",
+]
 
 JOINER = "\u2060"
 """The word joiner, without width or line break. Lore puts it between two characters that mean something to Slack only
 when they touch; it is removed from outside text first."""
+
+CODE_LESS, CODE_TICK = "‹", "‵"
+"""What stands for < and for a grave accent in code where Slack would read its own markup. Both can be seen: somebody
+may copy the code, and an invisible character would break it for no visible reason."""
 
 CALLING = ("here", "channel", "everyone", "group", "subteam")
 LONGEST_NAME = 64
@@ -60,12 +75,12 @@ def guard_names(text: str, *, before: str = "", after: str = "") -> str:
 
 
 def guard_code(code: str) -> str:
-    """Return code that looks the same, in which Slack finds no mention and no link with another label.
+    """Return code in which Slack finds no mention and no link with another label.
 
     A bare `@here` stays as it is in code: it is a decorator there, somebody may copy it, and Slack links no names in
-    code. A token in angle brackets gets a joiner, because Slack reads these before it looks for code.
+    code. A token in angle brackets gets another bracket, because Slack reads these before it looks for code.
     """
-    return _TOKEN_IN_CODE.sub("<" + JOINER, code)
+    return _TOKEN_IN_CODE.sub(CODE_LESS, code)
 
 
 def mrkdwn(text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lore.slackbot.render.characters import JOINER, guard_code, guard_names, pieces
+from lore.slackbot.render.characters import CODE_TICK, JOINER, guard_code, guard_names, pieces
 from lore.slackbot.render.fragments import BreakRank, Fragment
 from lore.slackbot.render.links import LONGEST_LINK, bare_address, link, safe_address
 from lore.visible_text import UNSEEN
@@ -215,7 +215,7 @@ class _InlineWriter:
             self._add("\\`" + code + "\\`")
             return
         sign = "``" if "`" in code else "`"
-        code = _TICKS.sub(lambda run: JOINER.join(run[0]), guard_code(code))
+        code = _TICKS.sub(lambda run: CODE_TICK * len(run[0]), guard_code(code))
         code = f" {code} " if "`" in (code[0], code[-1]) and not code[0] == code[-1] == " " else code
         if len(code) > LONGEST_WORD:
             self._add(code, ticks=sign)
