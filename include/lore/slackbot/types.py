@@ -23,7 +23,7 @@ Block: TypeAlias = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class SlackQuestion:
     """A question asked in Slack. `key` names its message, not a delivery: the mention event, the message event and all
-    redeliveries of one message have the same key.
+    redeliveries of one message have the same key. A message that was edited has another one.
 
     `ts` is that of the message and `thread_ts` that of the answer's thread; both are "" for a command, whose answer
     only the asker sees. `text` has no mention of the bot. `external` is True for an asker from another workspace.

@@ -64,6 +64,21 @@ def test_a_direct_message_a_follow_up_and_a_thread_are_understood(slack: SlackAp
     assert "How do I deploy?" in follow_up.history[0].content
 
 
+def test_a_question_that_is_edited_is_answered_anew_in_its_thread(slack: SlackApp, tmp_path: Path) -> None:
+    with running(slack, tmp_path) as bot:
+        asked = slack.say("U1", PUBLIC, f"<@{BOT_USER}> How do I deploy 2?")
+        waits_for_answers(slack, PUBLIC, asked["ts"])
+        slack.edit(PUBLIC, asked["ts"], f"<@{BOT_USER}> How do I deploy 3?")
+        [_, anew] = waits_for_answers(slack, PUBLIC, asked["ts"], 2)
+        slack.edit(PUBLIC, asked["ts"], f"<@{BOT_USER}> How do I deploy 3")
+        said = slack.say("U1", PUBLIC, "How do I sign in?")
+        slack.edit(PUBLIC, said["ts"], f"<@{BOT_USER}> How do I sign in?")
+        waits_for_answers(slack, PUBLIC, said["ts"])
+        assert slack.settle()
+    assert "You asked: How do I deploy 3?" in words_of(anew)
+    assert bot.pipeline.asked() == ["How do I deploy 2?", "How do I deploy 3?", "How do I sign in?"]
+
+
 def test_the_assistant_pane_suggests_questions_and_answers(slack: SlackApp, tmp_path: Path) -> None:
     (tmp_path / "assistant.yaml").write_text(
         "name: Lore\ncontext: I know the handbook.\nsuggested_questions:\n  - How do I deploy?\n"

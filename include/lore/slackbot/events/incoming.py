@@ -23,6 +23,8 @@ __all__ = ["ForgetMe", "Greeting", "Ignored", "Incoming", "read_command", "read_
 
 MAX_AGE_SECONDS = 3600.0
 """A question delivered later than this isn't answered: nobody waits for it. Slack redelivers for about an hour."""
+MAX_EDIT_SECONDS = 24 * 3600.0
+"""A question that is edited later than this isn't answered anew."""
 TOO_OLD = "it was asked more than an hour ago, by the clock of this machine"
 
 SAID = frozenset({"", "file_share", "thread_broadcast"})
@@ -75,11 +77,15 @@ def read_event(
 ) -> Incoming:
     """Read an event of the Events API. Raises RecordsError where `posted` couldn't be read.
 
-    The mention event and the message event of one message are read alike, but for `room`: only the message event tells
-    a group direct message. So access never depends on `room` alone. `posted` knows the threads in which the bot
-    answered, and `rules` which messages it answers in a channel. `clock` is in seconds since the epoch.
+    A question whose words were edited is a new one, in the same place. The mention event and the message event of one
+    message are read alike, but for `room`: only the message event tells a group direct message. So access never depends
+    on `room` alone. `posted` knows the threads in which the bot answered, and `rules` which messages it answers in a
+    channel. `clock` is in seconds since the epoch.
     """
     event = as_mapping(body.get("event"))
+    edited = ""
+    if event.get("subtype") == "message_changed":
+        event, edited = _rewritten(event, identity)
     reason = _no_question(event) or _no_person(event, identity, as_text(body.get("api_app_id")))
     if reason:
         return Ignored(reason)
@@ -87,9 +93,11 @@ def read_event(
     via = _way(event, room, identity, posted, rules)
     if isinstance(via, Ignored):
         return via
-    if clock() - float(event["ts"]) > MAX_AGE_SECONDS:
+    now, written = clock(), float(event["ts"])
+    if now - float(edited or written) > MAX_AGE_SECONDS or now - written > MAX_EDIT_SECONDS:
         return Ignored(TOO_OLD)
-    return _outcome(_ask(event, room, via, identity, external=_is_external(body, event, identity)))
+    question = _ask(event, room, via, identity, external=_is_external(body, event, identity))
+    return _outcome(replace(question, key=f"{question.key}:{edited}") if edited else question)
 
 
 def read_command(body: Mapping[str, Any], identity: BotIdentity) -> Incoming:
@@ -112,6 +120,28 @@ def read_command(body: Mapping[str, Any], identity: BotIdentity) -> Incoming:
         response_url=as_text(body.get("response_url")),
     )
     return _outcome(question)
+
+
+def _rewritten(event: Payload, identity: BotIdentity) -> tuple[Payload, str]:
+    """Return a message whose writer changed its words, as if it were new, and the ts of the edit.
+
+    Slack also reports other changes this way, such as previews of links; those are no messages.
+    """
+    new, old = as_mapping(event.get("message")), as_mapping(event.get("previous_message"))
+    edit = as_mapping(new.get("edited"))
+    by_writer = edit.get("user") == new.get("user") == old.get("user") and is_ts(edit.get("ts"))
+    if not by_writer or _said_of(new, identity) == _said_of(old, identity):
+        return event, ""
+    place = {name: event[name] for name in ("channel", "channel_type") if name in event}
+    kept = {name: value for name, value in new.items() if name != "edited"}
+    return {**kept, **place, "type": "message"}, as_text(edit["ts"])
+
+
+def _said_of(message: Payload, identity: BotIdentity) -> tuple[bool, str]:
+    """Return whether a message mentions the bot, and its words in lower case."""
+    text = as_text(message.get("text"))
+    words = " ".join(re.findall(r"\w+", question_text(text, identity.user).casefold()))
+    return mentions(text, identity.user), words
 
 
 def _no_question(event: Payload) -> str:

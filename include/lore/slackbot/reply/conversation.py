@@ -89,9 +89,7 @@ def _asker(messages: Sequence[Payload], identity: BotIdentity) -> str:
     """Return the person to whom the bot wrote the last message; one that still grows doesn't say."""
     key = as_text(_note(messages[-1]).get("key"))
     asked = [one for one in messages if not _is_own(one, identity)]
-    return next(
-        (as_text(one.get("user")) for one in reversed(asked) if not key or key.endswith(f":{one.get('ts')}")), ""
-    )
+    return next((as_text(one.get("user")) for one in reversed(asked) if not key or f":{one.get('ts')}" in key), "")
 
 
 def _is_own(message: Payload, identity: BotIdentity) -> bool:
