@@ -58,6 +58,7 @@ def test_what_is_wrong_is_named(
     assert expected in " ".join(result.stderr.split())
 
 
+@pytest.mark.slow
 def test_an_airflow_connection_is_read_from_its_variable(lore: Lore, databases: dict[str, str]) -> None:
     folder = Path(databases["LORE_DATABASES_DIR"])
     (folder / "other.yaml").write_text("connection: the_shop\n", encoding="utf-8")
@@ -99,6 +100,7 @@ def asking(lore: Lore, databases: dict[str, str]) -> Iterator[Lore]:
     """`lore sql …` with a language model."""
     with OpenAIServer(written) as server:
         model = {"LORE_CHAT_MODEL": "openai:tiny", "OPENAI_API_KEY": "k", "LORE_OPENAI_BASE_URL": server.base_url}
+        model["LORE_SQL_RETRIEVAL"] = "keyword"
         yield lambda *arguments, **more: lore("sql", *arguments, **databases, **model, **more)
 
 
@@ -112,7 +114,7 @@ def test_a_question_is_answered_once_it_is_approved(asking: Lore, tmp_path: Path
     assert file.read_text(encoding="utf-8") == "n\n4\n"
 
 
-@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--json",), ("--json", "--dry-run", "--yes")])
+@pytest.mark.parametrize("options", [(), ("--json", "--dry-run", "--yes")])
 def test_nothing_runs_unapproved(asking: Lore, options: tuple[str, ...]) -> None:
     result = asking("ask", "shop", "How many orders are there?", *options)
     assert result.exit_code == (0 if "--dry-run" in options else 1)
@@ -122,12 +124,14 @@ def test_nothing_runs_unapproved(asking: Lore, options: tuple[str, ...]) -> None
         assert "rows" not in json.loads(result.stdout)
 
 
+@pytest.mark.slow
 def test_json_has_the_statement_the_rows_and_the_cost(asking: Lore) -> None:
     values = json.loads(asking("ask", "shop", "How many orders?", "--yes", "--json").stdout)
     assert (values["columns"], values["rows"], values["summary"]) == (["n"], [[4]], "There are 4 orders.")
     assert values["sql"].startswith("SELECT COUNT(*) AS n FROM orders") and values["calls"] == 3
 
 
+@pytest.mark.slow
 def test_a_follow_up_continues_a_recorded_answer_which_can_be_run_again(asking: Lore) -> None:
     first = json.loads(asking("ask", "shop", "How many orders?", "--yes", "--json").stdout)
     second = asking("ask", "shop", "only for 2024", "--after", first["id"], "--yes", "--json")
@@ -136,6 +140,7 @@ def test_a_follow_up_continues_a_recorded_answer_which_can_be_run_again(asking: 
     assert (again["sql"], again["rows"]) == (first["sql"], [[4]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "expected"),
     [("How is the weather?", "The database can't answer this: the weather"), ("destroy it", "it is DROP instead")],
@@ -146,6 +151,7 @@ def test_a_refusal_says_why(asking: Lore, question: str, expected: str) -> None:
     assert expected in result.stdout
 
 
+@pytest.mark.slow
 def test_a_replay_as_an_answer_from_pages_names_the_right_command(asking: Lore, lore: Lore) -> None:
     first = json.loads(asking("ask", "shop", "How many orders?", "--yes", "--json").stdout)
     result = lore("answers", "replay", first["id"])
@@ -154,6 +160,7 @@ def test_a_replay_as_an_answer_from_pages_names_the_right_command(asking: Lore, 
     assert "SELECT COUNT(*) AS n FROM orders" in shown and "Approved by" in shown
 
 
+@pytest.mark.slow
 def test_only_approvers_may_approve(asking: Lore, databases: dict[str, str]) -> None:
     file = Path(databases["LORE_DATABASES_DIR"]) / "shop.yaml"
     file.write_text(DECLARATION + "approvers: [nobody-here]\naudiences: [finance]\n", encoding="utf-8")
@@ -200,6 +207,7 @@ def test_ways_are_compared_and_the_report_is_saved(lore: Lore, databases: dict[s
     assert "Earlier runs" not in pages[0].read_text() and "Earlier runs" in pages[1].read_text()
 
 
+@pytest.mark.slow
 def test_statements_are_compared_once_they_are_approved(asking: Lore, questions: str) -> None:
     refused = asking("compare", questions, "--way", "keyword", "--answers", "2")
     assert refused.exit_code == 2 and "not approved" in refused.stderr

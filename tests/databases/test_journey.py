@@ -195,6 +195,7 @@ def test_an_edited_statement_is_checked_like_any_other(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="DELETE"):
         world.assistant.edited(proposal, "DELETE FROM orders")
     edited = world.assistant.edited(proposal, "SELECT count(*) AS n FROM orders WHERE id > 2")
+    assert (edited.explanation, edited.assumptions) == ("", ())
     with pytest.raises(ConfigurationError, match="Approve it again"):
         world.assistant.run(edited, world.assistant.approve(proposal, "ann"))
     answer = world.assistant.run(edited, world.assistant.approve(edited, "ann"))

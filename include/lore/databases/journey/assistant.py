@@ -117,8 +117,9 @@ class SqlAssistant:
         """Return the proposal with a person's own statement, checked as any other. Raises DatabaseError."""
         statement = self._database.check(sql, self._database.schema())
         plan = self._database.explain(statement)
-        note = "The statement was edited by hand."
-        return replace(proposal, statement=statement, plan=plan, problems=(), notes=(*proposal.notes, note))
+        notes = (*proposal.notes, "The statement was edited by hand.")
+        own = replace(proposal, explanation="", assumptions=(), problems=())  # the model's words are about another one
+        return replace(own, statement=statement, plan=plan, notes=notes)
 
     def may_approve(self, name: str) -> bool:
         """Return True if this person may approve statements."""
