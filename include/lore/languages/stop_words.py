@@ -16,15 +16,15 @@ will with without would you your
 ENGLISH = frozenset(_ENGLISH_LIST.split())
 _LISTS = {
     "de": """
-ab aber alle allem allen aller alles als an ander andere anderen ans auch auf aus bei beim bereits bis da dabei
-dadurch dafür dagegen daher damit danach dann daran darauf daraus darf dürfen darin darüber das dass davon dazu dein
-deine dem denn der deren dessen deshalb dich diese diesem diesen dieser dieses dir doch dort du durch ein eine einem
+ab aber alle allem allen aller alles als am an ander andere anderen ans auch auf aus bei beim bereits bis da dabei
+dadurch dafür dagegen daher damit danach dann daran darauf daraus darf darin darüber das dass davon dazu dein deine
+dem denn der deren deshalb dessen dich diese diesem diesen dieser dieses dir doch dort du durch dürfen ein eine einem
 einen einer eines einige er es etwa etwas euch euer für gegen gibt habe haben hatte hätte ich ihm ihn ihnen ihr ihre
 ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder jedes jedoch jetzt kann kannst kein keine keinen können
 könnt könnte lässt mehr mein meine meinem meinen meiner mich mir muss musst müssen nach nicht nichts noch nur ob oder
-ohne sehr sein seine seit sich sie sind sobald sodass soll sollen sollte sollten sonst sowie um und uns unser unsere
-unserem unseren unserer unter vom von vor warum wann was weil welche welchem welchen welcher welches wenn wer werden
-wie wieder wir wird wo wofür wohin womit woran worin wurde wurden während würde zu zum zur zwischen über
+ohne sehr sein seine seit sich sie sind so sobald sodass soll sollen sollte sollten sonst sowie um und uns unser
+unsere unserem unseren unserer unter vom von vor wann warum was weil welche welchem welchen welcher welches wenn wer
+werden wie wieder wir wird wo wofür wohin womit woran worin wurde wurden während würde zu zum zur zwischen über
 """,
     "es": """
 al algo alguna algunas algunos antes aunque cada como cómo con contra cuando cuándo cuál cuáles cuánto cuántos de del

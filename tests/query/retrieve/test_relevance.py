@@ -82,8 +82,28 @@ def test_which_names_are_not_mentioned(question: str, expected: tuple[str, ...])
     )
 
 
-@pytest.mark.parametrize("question", ["Wie rotiere ich den Schlüssel?", "鍵を回転する方法は？", "Vault SAML rotation"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie rotiere ich den Schlüssel?",
+        "Was ist in der Konfiguration so wichtig am Schlüssel?",  # with English words, and capitals that mean nothing
+        "鍵を回転する方法は？",
+        "Vault SAML rotation",
+    ],
+)
 def test_words_are_not_read_of_other_languages_and_of_keywords(question: str) -> None:
     assert unmentioned_names(question, [hit("Rotate the key.")]) == ()
     assert not is_irrelevant(question, [hit("Rotate the key.", 0.45)])
     assert is_irrelevant(question, [hit("Bananas.", 0.35)])
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Wie lange werden die Sicherungen aufbewahrt?", "Jede Sicherung wird hier lange aufbewahrt."),
+        ("バックアップの保管期間は？", "バックアップの保管期間は三十五日間です。"),
+    ],
+)
+def test_words_of_other_languages_count_by_their_stems_and_pairs(question: str, text: str) -> None:
+    assert not is_irrelevant(question, [hit(text, 0.0)])
+    assert is_irrelevant(question, [hit("Bananas.", 0.0)])

@@ -187,6 +187,22 @@ class TestOfAModel:
         assert notes
 
 
+@pytest.mark.parametrize(
+    ("text", "sources", "after"),
+    [
+        ("先月、Slackで決まったことは？", ("team_slack",), "2026-10-01"),
+        ("Was wurde seit März in Slack beschlossen?", ("team_slack",), "2026-03-01"),
+        ("鍵はどこですか？", (), ""),
+        ("Wo liegt der Schlüssel?", (), ""),
+    ],
+)
+def test_a_model_reads_filters_in_any_language(text: str, sources: tuple[str, ...], after: str) -> None:
+    filters, _ = validate_filters(["team_slack"], "2026-03-01" if "März" in text else "2026-10-01", "", Question(text),
+                                  SOURCES, TODAY)  # fmt: skip
+    assert filters.sources == sources
+    assert filters.updated_after == (day(after) if after else None)
+
+
 def test_what_the_asker_must_not_know_of_is_not_there_to_be_named() -> None:
     board = SearchableSource("board_notes", "files", "Board notes", audiences=("board",))
     seen = visible_sources([*SOURCES, board], Question("What do the board notes say?"))

@@ -65,6 +65,20 @@ def test_wordings_may_be_in_the_script_of_the_question_and_in_latin() -> None:
     assert notes == ()
 
 
+@pytest.mark.parametrize(
+    ("before", "text", "rewritten"),
+    [
+        ("アクセストークンの有効期限は？", "更新方法は？", "アクセストークンの更新方法は？"),
+        ("Wie lange gilt ein Zugangstoken?", "Und wie erneuere ich es?", "Wie erneuere ich ein Zugangstoken?"),
+    ],
+)
+def test_a_model_completes_follow_ups_in_any_language(before: str, text: str, rewritten: str) -> None:
+    reply = {"question": rewritten, "wordings": [rewritten]}
+    plan, notes = plan_and_notes(Question(text, history=(Message("user", before),)), FakeChatModel([reply]))
+    assert plan.question == rewritten
+    assert not any("your own words" in note for note in notes)
+
+
 def test_one_wording_is_always_close_to_the_question() -> None:
     assert wordings("bananas", "apples", "cherries") == (QUESTION.text, "bananas", "apples", "cherries")
     assert wordings("bananas", "rotating keys", "cherries") == ("bananas", "rotating keys", "cherries")

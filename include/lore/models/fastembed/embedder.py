@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from lore.errors import ConfigurationError, ModelError
 from lore.models.fastembed.folder import ModelFolder, is_folder, read_folder
-from lore.models.fastembed.loading import check_installed, known_model, load, options, readable
+from lore.models.fastembed.loading import LoadedOnUse, check_installed, known_model, options, readable
 from lore.models.fastembed.prompts import prompts_of
 from lore.models.local import cores
 
@@ -40,8 +39,6 @@ class FastEmbedEmbedder:
         check_installed()
         self._threads = threads or cores()
         self._cache_dir = cache_dir
-        self._lock = threading.Lock()
-        self._model: Any = None
         self._folder: ModelFolder | None = None
         if is_folder(model):
             self._folder = read_folder(model)
@@ -60,9 +57,11 @@ class FastEmbedEmbedder:
             self.max_tokens = int(found[1]) if found else DEFAULT_TOKENS
             self._prompts = prompts_of(self._name)
         self.name = f"fastembed:{self._name}"
+        folder = self._folder.path if self._folder else None
+        self._model = LoadedOnUse(self._make, self._name, SETTING, folder)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        model = self._load()
+        model = self._model.get()
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
 
         def embed(row: int) -> None:
@@ -74,7 +73,7 @@ class FastEmbedEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vector:
-        return self._embed(self._load().query_embed, "query", text)
+        return self._embed(self._model.get().query_embed, "query", text)
 
     def _embed(self, method: Any, prompt: str, text: str) -> Vector:
         given = self._prompts.get(prompt, "") + readable(text, self.max_tokens)
@@ -91,14 +90,6 @@ class FastEmbedEmbedder:
         if not np.isfinite(length) or length <= 0:
             raise ModelError(f"{self.name} gave a vector without a direction.", remedy="Choose another model.")
         return np.asarray(vector / length, dtype=np.float32)
-
-    def _load(self) -> Any:
-        if self._model is None:
-            with self._lock:
-                if self._model is None:
-                    folder = self._folder.path if self._folder else None
-                    self._model = load(self._make, self._name, SETTING, folder)
-        return self._model
 
     def _make(self) -> Any:
         from fastembed import TextEmbedding

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lore.errors import ConfigurationError, LoreError, ModelError, require
 
-__all__ = ["check_installed", "known_model", "load", "options", "readable"]
+__all__ = ["LoadedOnUse", "check_installed", "known_model", "options", "readable"]
 
 Model = TypeVar("Model")
 
@@ -40,25 +41,45 @@ def known_model(model: str, known: Iterable[str], setting: str) -> str:
     )
 
 
-def load(make: Callable[[], Model], model: str, setting: str, folder: Path | None) -> Model:
-    """Load a model. Raises ConfigurationError for a folder with unusable files, ModelError for a failed download."""
-    try:
-        return make()
-    except LoreError:
-        raise
-    except Exception as error:  # fastembed, its tokenizer and onnxruntime share no base class of errors
-        reason = " ".join(str(error).split())[:300]
-        if folder is not None:
-            raise ConfigurationError(
-                f"Couldn't load the model in {folder}: {reason}",
-                remedy="Check that the folder has the whole ONNX graph, with its tokenizer, of such a model.",
+class LoadedOnUse(Generic[Model]):
+    """A model that is loaded when it is first asked for, once for all threads. `name` and `setting` are for errors."""
+
+    def __init__(self, make: Callable[[], Model], name: str, setting: str, folder: Path | None) -> None:
+        self._make = make
+        self._name = name
+        self._setting = setting
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._model: Model | None = None
+
+    def get(self) -> Model:
+        """Return the model.
+
+        Raises ConfigurationError for a folder with unusable files, ModelError for a failed download.
+        """
+        with self._lock:
+            if self._model is None:
+                self._model = self._load()
+            return self._model
+
+    def _load(self) -> Model:
+        try:
+            return self._make()
+        except LoreError:
+            raise
+        except Exception as error:  # fastembed, its tokenizer and onnxruntime share no base class of errors
+            reason = " ".join(str(error).split())[:300]
+            if self._folder is not None:
+                raise ConfigurationError(
+                    f"Couldn't load the model in {self._folder}: {reason}",
+                    remedy="Check that the folder has the whole ONNX graph, with its tokenizer, of such a model.",
+                ) from error
+            raise ModelError(
+                f"Couldn't load {self._name}, which fastembed downloads from Hugging Face's hub: {reason}",
+                remedy=f"Give this machine access to the hub; or copy the model's files from another machine, and set "
+                f"{self._setting} to fastembed:FOLDER.",
+                retryable=True,
             ) from error
-        raise ModelError(
-            f"Couldn't load {model}, which fastembed downloads from Hugging Face's hub: {reason}",
-            remedy=f"Give this machine access to the hub; or copy the model's files from another machine, and set "
-            f"{setting} to fastembed:FOLDER.",
-            retryable=True,
-        ) from error
 
 
 def readable(text: str, max_tokens: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 
 from lore.errors import ModelError
 from lore.models.fastembed.folder import ModelFolder, is_folder, read_folder
-from lore.models.fastembed.loading import check_installed, known_model, load, options, readable
+from lore.models.fastembed.loading import LoadedOnUse, check_installed, known_model, options, readable
 from lore.models.local import cores
 from lore.protocols import OnUsage, Reranker
 from lore.types import Hit
@@ -37,16 +36,16 @@ class FastEmbedReranker:
         self._first = first
         self._threads = threads or cores()
         self._cache_dir = cache_dir
-        self._lock = threading.Lock()
-        self._model: Any = None
         self._folder: ModelFolder | None = read_folder(model) if is_folder(model) else None
         self._name = self._folder.name if self._folder else known_model(model, _known(), SETTING)
         self.name = f"fastembed:{self._name}"
+        folder = self._folder.path if self._folder else None
+        self._model = LoadedOnUse(self._make, self._name, SETTING, folder)
 
     def rerank(self, query: str, hits: Sequence[Hit], limit: int, *, on_usage: OnUsage | None = None) -> list[Hit]:
         """See `Reranker.rerank`; it costs nothing, so `on_usage` hears nothing."""
         read = self._first.rerank(query, hits, max(READ, limit)) if len(hits) > READ else hits
-        model = self._load()
+        model = self._model.get()
         question = readable(query, MAX_TOKENS)
 
         def score(hit: Hit) -> float:
@@ -58,14 +57,6 @@ class FastEmbedReranker:
         with ThreadPoolExecutor(self._threads, "lore-rerank") as pool:
             scored = [replace(hit, score=_share(value)) for hit, value in zip(read, pool.map(score, read), strict=True)]
         return sorted(scored, key=lambda hit: -hit.score)[: max(limit, 0)]
-
-    def _load(self) -> Any:
-        if self._model is None:
-            with self._lock:
-                if self._model is None:
-                    folder = self._folder.path if self._folder else None
-                    self._model = load(self._make, self._name, SETTING, folder)
-        return self._model
 
     def _make(self) -> Any:
         from fastembed.rerank.cross_encoder import TextCrossEncoder

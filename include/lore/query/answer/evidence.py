@@ -51,6 +51,10 @@ WORTH_ADDING = 0.8
 MISSING_SHARE = 0.3
 """Share of the question's weight that such a unit must add."""
 
+CROWDED = 0.6
+"""Least cosine of several units from which an embedder gives all texts high ones, as e5 does: it counts as 0 then."""
+ENOUGH_UNITS = 8
+
 _NUMBER_FORM = re.compile(
     r"\b(?:how (?:many|much|long|often|large|big|far|old)|when|default|max|min|limit|port|versions?|dates?|cost"
     r"|wie (?:viele?|lange|oft|groß|hoch|teuer)|wann)"
@@ -145,7 +149,8 @@ def _scores(
     vectors = embed([question, *(_in_context(units[at], sources) for at in compared)])
     cosines = dict(zip(compared, map(float, vectors[1:] @ vectors[0]), strict=True))
     least = min(cosines.values())
-    return [score + cosines.get(at, least) for at, score in enumerate(scores)]
+    base = least if least > CROWDED and len(cosines) >= ENOUGH_UNITS else 0.0
+    return [score + (cosines.get(at, least) - base) / (1 - base) for at, score in enumerate(scores)]
 
 
 def _coverage(unit: Unit, weights: dict[str, float]) -> float:

@@ -38,9 +38,9 @@ _TIME = re.compile(
     r"|\b(?:january|february|march|april|june|july|august|september|october|november|december"
     r"|today|yesterday|recent\w*|lately|newest|latest"
     r"|(?:last|past|this|previous) (?:\w+ )?(?:day|week|month|quarter|year)s?"
-    r"|heute|gestern|letzte\w*|vergangene\w*|seit|neueste\w*"
+    r"|januar|februar|märz|mai|juni|juli|oktober|dezember|heute|gestern|letzte\w*|vergangene\w*|seit|neueste\w*"
     r"|aujourd|hier|dernier\w*|depuis|récent\w*|hoy|ayer|últim\w*|desde|reciente\w*)\b"
-    r"|[今昨先去来][日週月年]|以降|以来|最近|最新|まで|から\d|\d月",
+    r"|[今昨先去来][日週月年]|以降|以来|最近|最新|\d月",
     re.IGNORECASE,
 )
 """Time words of five languages; in any other, only a year in digits bounds a question."""
