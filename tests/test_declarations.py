@@ -262,6 +262,8 @@ class TestSlackRules:
         assert load_slack_rules(tmp_path / "absent.yaml") == SlackRules(answers="thread")
         rules = load_slack_rules(write("answers: mention\nchannels:\n  C1:\n    answers: auto\n  C2: {}\n"))
         assert [rules.answers_in(channel) for channel in ("C1", "C2", "C3")] == ["auto", "mention", "mention"]
+        rules = load_slack_rules(write("channels:\n  C1:\n    sources: [docs, help]\n"))
+        assert [rules.sources_in(channel) for channel in ("C1", "C2")] == [("docs", "help"), ()]
 
     @pytest.mark.parametrize(
         ("text", "parts"),

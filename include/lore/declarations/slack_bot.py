@@ -1,4 +1,4 @@
-"""The declaration of the Slack bot: which messages of a channel it answers."""
+"""The declaration of the Slack bot: which messages of a channel it answers, and from which sources."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from lore.declarations.fields import Name
 from lore.declarations.yaml_file import read_model
 
 __all__ = ["ChannelRules", "SlackRules", "load_slack_rules"]
@@ -33,6 +34,7 @@ class ChannelRules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     answers: AnswersTo | None = Field(default=None, description="Messages that the bot answers there")
+    sources: tuple[Name, ...] = Field((), max_length=1_000, description="Ids of the sources searched; default: all")
 
 
 class SlackRules(BaseModel):
@@ -47,6 +49,11 @@ class SlackRules(BaseModel):
         """Return which messages of a channel are answered."""
         rules = self.channels.get(channel)
         return (rules.answers if rules else None) or self.answers
+
+    def sources_in(self, channel: str) -> tuple[str, ...]:
+        """Return the ids of the sources that are searched for a channel's questions; () for all."""
+        rules = self.channels.get(channel)
+        return rules.sources if rules else ()
 
 
 def load_slack_rules(path: Path) -> SlackRules:

@@ -64,6 +64,17 @@ def test_a_direct_message_a_follow_up_and_a_thread_are_understood(slack: SlackAp
     assert "How do I deploy?" in follow_up.history[0].content
 
 
+def test_a_channels_questions_are_searched_in_its_own_sources(slack: SlackApp, tmp_path: Path) -> None:
+    file = tmp_path / "slack.yaml"
+    file.write_text(f"channels:\n  {PUBLIC}:\n    sources: [handbook]\n    answers: auto\n")
+    direct = slack.workspace.direct_with("U1")["id"]
+    with running(slack, tmp_path, slack_channels=file) as bot:
+        for place in (PUBLIC, direct):
+            asked = slack.say("U1", place, "How do I deploy?")
+            waits_for_answers(slack, place, asked["ts"])
+    assert [question.sources for question in bot.pipeline.questions] == [("handbook",), ()]
+
+
 def test_a_question_that_is_edited_is_answered_anew_in_its_thread(slack: SlackApp, tmp_path: Path) -> None:
     with running(slack, tmp_path) as bot:
         asked = slack.say("U1", PUBLIC, f"<@{BOT_USER}> How do I deploy 2?")

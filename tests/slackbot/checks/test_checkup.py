@@ -242,8 +242,10 @@ def test_the_maintainers_channel_is_looked_at(channel: Mapping[str, Any] | None,
         ("channels:\n  C1: {answers: auto}\n", {**GENERAL, "is_member": False}, "warning", "isn't a member of C1"),
         ("channels:\n  C1: {answers: auto}\n", None, "warning", "isn't a member of C1"),
         ("answers: loud\n", GENERAL, "problem", "line 1"),
+        ("channels:\n  C1: {sources: [handbook]}\n", GENERAL, "ok", "1 channels"),
+        ("channels:\n  C1: {sources: [handbok]}\n", GENERAL, "problem", "handbok"),
     ],
-    ids=["none", "fine", "isn't a member", "unseen", "broken"],
+    ids=["none", "fine", "isn't a member", "unseen", "broken", "a source", "no such source"],
 )
 def test_the_file_about_channels_is_looked_at(
     tmp_path: Path, text: str, channel: Mapping[str, Any] | None, status: str, says: str
@@ -252,7 +254,9 @@ def test_the_file_about_channels_is_looked_at(
     if text:
         file.write_text(text)
     with AppServer(channel=channel) as slack:
-        finding = check(slack, slack_channels=file)["slack channels"]
+        (tmp_path / "sources").mkdir()
+        (tmp_path / "sources" / "handbook.yaml").write_text("kind: files\npath: .\n")
+        finding = check(slack, slack_channels=file, sources_dir=tmp_path / "sources")["slack channels"]
     assert (finding.status, says in finding.detail) == (status, True), finding
 
 

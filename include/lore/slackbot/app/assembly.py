@@ -39,14 +39,16 @@ def open_queue(
     history: Callable[[SlackQuestion, OnNote], Sequence[Message]],
     audiences: Callable[[SlackQuestion, OnNote], Sequence[str]],
     below: BlocksBelow,
+    sources: Callable[[str], tuple[str, ...]] = lambda channel: (),
     quick_reply: Callable[[Lease], None],
     **timing: Any,
 ) -> QuestionQueue:
     """Return a queue that isn't started.
 
     `is_addressed` tells whether a message in a thread speaks to the bot. `history` returns the conversation before a
-    question, `audiences` those that its answer may use, `below` the blocks below an answer; `quick_reply` gives an
-    interrupted reply again. `timing` is that of `QuestionQueue`.
+    question, `audiences` those that its answer may use, `sources` the ids of those searched for a channel (() for all),
+    and `below` the blocks below an answer. `quick_reply` gives an interrupted reply again. `timing` is that of
+    `QuestionQueue`.
     """
     clock = leases.clock
     budgets, refusals = RateBudgets(clock=clock), RefusalCache(clock=clock)
@@ -59,6 +61,7 @@ def open_queue(
         errors,
         history=history,
         audiences=audiences,
+        sources=sources,
         deliver=lambda lease: Delivery(lease, slack, below, budgets, refusals),
     )
     workers = settings.slack.workers

@@ -110,6 +110,7 @@ def open_bot(
         history=lambda question, on_note: history(question, slack, identity, on_note),
         audiences=audiences.of,
         below=feedback_blocks,
+        sources=rules.sources_in,
         quick_reply=quick_replies.reply,
     )
     router = EventRouter(

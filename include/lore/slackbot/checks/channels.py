@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from lore.declarations import load_slack_rules
@@ -43,12 +44,16 @@ def check_feedback(bot: SlackCaller, channel: str) -> Finding:
     return Finding(name, "ok", shown)
 
 
-def check_rules(bot: SlackCaller, file: Path) -> Finding:
-    """Check the file about channels, and that the bot is a member of each."""
+def check_rules(bot: SlackCaller, file: Path, declared: Collection[str]) -> Finding:
+    """Check the file about channels: that the bot is a member of each, and that its sources are `declared` ones."""
     name = "slack channels"
     if not file.exists():
         return Finding(name, "skipped", f"there is no {file.absolute()}: all channels have the same rules")
     rules = load_slack_rules(file)
+    named = [source for channel in rules.channels for source in rules.sources_in(channel)]
+    if unknown := [source for source in dict.fromkeys(named) if source not in declared]:
+        detail = f"{file} names sources that aren't declared: {', '.join(unknown[:MAX_NAMED])}"
+        return Finding(name, "problem", detail, "Use ids that `lore sources` lists.")
     absent = [channel for channel in rules.channels if not _is_member(bot, channel)]
     if absent:
         detail = f"the bot isn't a member of {', '.join(absent[:MAX_NAMED])}, which {file} declares"

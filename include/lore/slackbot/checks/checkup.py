@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from lore.declarations import load_declarations
 from lore.doctor.finding import Finding, guarded
 from lore.errors import LoreError
 from lore.settings import Settings
@@ -55,10 +56,17 @@ def examine_slack(settings: Settings, manifest: Path = MANIFEST) -> Iterator[Fin
         channel = settings.slack.feedback_channel
         yield guarded("slack feedback channel", lambda: check_feedback(checkup.bot, channel))
         yield guarded("slack private channels", lambda: check_private(checkup.bot))
-        yield guarded("slack channels", lambda: check_rules(checkup.bot, settings.slack.channels))
+        yield guarded("slack channels", lambda: check_rules(checkup.bot, settings.slack.channels, _sources(settings)))
     else:
         for name in ("slack feedback channel", "slack private channels", "slack channels"):
             yield Finding(name, "skipped", "needs the bot token")
+
+
+def _sources(settings: Settings) -> frozenset[str]:
+    """Return the ids of the declared sources."""
+    if not settings.project.sources_dir.is_dir():
+        return frozenset()
+    return frozenset(one.id for one in load_declarations(settings.project.sources_dir).valid)
 
 
 def _check_packages() -> Finding:

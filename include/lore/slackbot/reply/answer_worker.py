@@ -43,7 +43,8 @@ class AnswerWorker:
     """Answers leased questions; used by several threads.
 
     `history` returns the conversation before a question, oldest first, `audiences` those that its answer may use; both
-    are given what takes notes for the asker. `deliver` returns what shows the answer.
+    are given what takes notes for the asker. `deliver` returns what shows the answer, and
+    `sources` the ids of those searched for a channel, () for all.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class AnswerWorker:
         history: Callable[[SlackQuestion, OnNote], Sequence[Message]],
         audiences: Callable[[SlackQuestion, OnNote], Sequence[str]],
         deliver: Callable[[Lease], Delivery],
+        sources: Callable[[str], tuple[str, ...]] = lambda channel: (),
     ) -> None:
         self._pipeline = pipeline
         self._posted = posted
@@ -64,6 +66,7 @@ class AnswerWorker:
         self._history = history
         self._audiences = audiences
         self._deliver = deliver
+        self._sources = sources
 
     def answer(self, lease: Lease) -> None:
         """Answer a question and finish its lease. Never raises.
@@ -99,6 +102,7 @@ class AnswerWorker:
         question = Question(
             asked.text,
             history=tuple(self._history(asked, notes.append)),
+            sources=self._sources(asked.channel),
             audiences=tuple(self._audiences(asked, notes.append)),
             surface=SURFACE,
             asker=asked.asker,
