@@ -9,7 +9,7 @@ import pytest
 from lore.errors import RemovalFloorError, StagedFileError, SyncError
 from lore.ingest.report import ShardReport, SyncReport
 
-from tests.ingest.test_sync import House, pages, source
+from tests.ingest.sync_setup import House, pages, source
 
 
 @pytest.fixture

@@ -201,7 +201,7 @@ def main(act: str, *questions: str) -> None:
 
 
 def _answer_in_slack(settings: Settings, _: Sequence[str]) -> None:
-    serve(settings, make_pipeline=lambda _, recorder: EchoPipeline(recorder))
+    serve(settings, make_pipeline=lambda _, recorder, *__: EchoPipeline(recorder))
 
 
 def _ask(settings: Settings, questions: Sequence[str]) -> None:

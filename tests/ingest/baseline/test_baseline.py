@@ -1,110 +1,30 @@
-"""Baselines at their seam: what a new index holds after export and import, and what the next sync then does."""
+"""Export and import of an index: content, next syncs, and imports that are cut off."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from lore.errors import ConfigurationError, StoreError
-from lore.ingest.baseline.baseline import Baseline
-from lore.ingest.baseline.parquet_file import FORMAT, GROUP_BYTES, BaselineFile, BaselineWriter, atomic_file
-from lore.ingest.report import SyncReport
+from lore.ingest.baseline.parquet_file import FORMAT, GROUP_BYTES
 from lore.ingest.split.splitter import MarkdownSplitter
 from lore.stores.lancedb.store import LanceStore
-from lore.types import Batch, Document, EmbeddedDocument, Recipe, SourceState
+from lore.types import EmbeddedDocument, Recipe
 
-from tests.fakes import FakeEmbedder, FakeSource, make_document
-from tests.syncs import make_sync
-
-LONG = "".join(f"## Part {part}\n\n" + f"Sentence {part} about lamps. " * 12 + "\n\n" for part in range(4))
-BUDGET = 300
-
-
-class House:
-    """An installation: an index, an embedder, and what syncs, exports and imports."""
-
-    def __init__(self, folder: Path, store: type[LanceStore] = LanceStore) -> None:
-        self.folder = folder
-        self.embedder = FakeEmbedder()
-        self.store = store(str(folder / "index"), Recipe(self.embedder.name, self.embedder.dimensions))
-
-    def sync(self, source: FakeSource, budget: int = BUDGET) -> SyncReport:
-        return make_sync(
-            source,
-            self.store,
-            self.embedder,
-            MarkdownSplitter(budget),
-            lambda document: document,
-            staging_uri=str(self.folder / "staging"),
-        ).run()
-
-    def baseline(self, budget: int = BUDGET) -> Baseline:
-        return Baseline(
-            self.store,
-            self.embedder,
-            MarkdownSplitter(budget),
-            staging_uri=str(self.folder / "staging"),
-            lore_version="1.2.3",
-        )
-
-    def content(self) -> dict[str, Any]:
-        return {
-            document.id: (document, [(chunk.id, chunk.text) for chunk in self.store.chunks(document.id)])
-            for document in self.store.documents()
-        }
-
-
-class CutOff(Exception):
-    """Stands for a kill: nothing in Lore catches it."""
-
-
-class CutOffStore(LanceStore):
-    """Dies at the write after `writes` are done."""
-
-    writes = 1
-
-    def replace(self, entries: Sequence[EmbeddedDocument]) -> None:
-        if self.writes <= 0:
-            raise CutOff
-        self.writes -= 1
-        super().replace(entries)
-
-
-class BusyStore(LanceStore):
-    """Another process changes it while its documents are read."""
-
-    meanwhile: Callable[[], None] = staticmethod(lambda: None)
-
-    def documents(self, source_id: str | None = None) -> Iterator[Document]:
-        documents = super().documents(source_id)
-        yield next(documents)
-        self.meanwhile()
-        yield from documents
-
-
-def pages(count: int = 5, source_id: str = "fake") -> list[Document]:
-    return [
-        make_document(
-            f"p{number}",
-            f"# Page p{number}\n\n{LONG}Number {number}.",
-            source_id,
-            metadata={"labels": ["ä", 1, None]},
-            audiences=("staff", "public"),
-            updated_at=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC) if number else None,
-        )
-        for number in range(count)
-    ]
-
-
-def source(documents: Sequence[Document], cursor: str | None = "c1", **changes: Any) -> FakeSource:
-    return FakeSource([Batch(tuple(documents), cursor)], **changes)
+from tests.fakes import FakeEmbedder, make_document
+from tests.ingest.baseline.baseline_setup import (
+    BUDGET,
+    BusyStore,
+    CutOff,
+    CutOffStore,
+    House,
+    of_another_converter,
+    pages,
+    source,
+)
 
 
 @pytest.fixture
@@ -332,123 +252,3 @@ class TestAnImportThatIsCutOff:
         documents = [make_document(f"p{number}", f"# P\n\nNumber {number}.") for number in range(300)]
         report = half.sync(source(documents))
         assert (report.new, report.unchanged) == (44, 256)
-
-
-def test_two_exports_at_once_to_one_place_leave_a_whole_file(tmp_path: Path) -> None:
-    path = tmp_path / "baseline.parquet"
-    with atomic_file(path, force=True) as first:
-        first.write(b"first, which is long")
-        with atomic_file(path, force=True) as second:
-            second.write(b"second")
-        assert path.read_bytes() == b"second"
-        first.write(b" and whole")
-    assert path.read_bytes() == b"first, which is long and whole"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def header_of(path: Path) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(pq.ParquetFile(path).metadata.metadata[b"lore"])
-    return values
-
-
-def rewrite(path: Path, rows: pa.Table | None = None, **header: Any) -> None:
-    table = rows if rows is not None else pq.read_table(path)
-    metadata = {b"lore": json.dumps(header_of(path) | header)}
-    pq.write_table(table.replace_schema_metadata(metadata), path)
-
-
-def of_another_converter(path: Path) -> None:
-    """Make it a file whose documents an earlier converter made."""
-    with BaselineFile.open(path) as file:
-        header, rows = file.header, list(file.rows())
-    with atomic_file(path, force=True) as handle, BaselineWriter(handle) as writer:
-        for row in rows:
-            writer.add(row)
-        writer.finish(replace(header, converter="converter-0"))
-
-
-def change_column(path: Path, name: str, change: Callable[[Any], Any]) -> None:
-    table = pq.read_table(path)
-    position = table.schema.get_field_index(name)
-    values = [change(value) for value in table[name].to_pylist()]
-    field = table.schema.field(position)
-    rewrite(path, table.set_column(position, field, pa.array(values, field.type)))
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-100])
-
-
-def cut_in_the_middle(path: Path) -> None:
-    data = path.read_bytes()
-    path.write_bytes(data[:500] + data[900:])
-
-
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 3] ^= 0xFF
-    path.write_bytes(bytes(data))
-
-
-DAMAGE: dict[str, Callable[[Path], None]] = {
-    "cut off": cut,
-    "with a hole": cut_in_the_middle,
-    "with a flipped byte": flip,
-    "empty": lambda path: path.write_bytes(b""),
-    "no Parquet": lambda path: path.write_text("id,text\n1,Hello\n"),
-    "another's Parquet": lambda path: pq.write_table(pa.table({"id": ["a"]}), path),
-    "a newer format": lambda path: rewrite(path, format=FORMAT + 1),
-    "a header of other keys": lambda path: rewrite(path, nonsense=1),
-    "a header of other types": lambda path: rewrite(path, sources=[]),
-    "another cursor": lambda path: rewrite(
-        path, states={k: v | {"cursor": "c0"} for k, v in header_of(path)["states"].items()}
-    ),
-    "a row less": lambda path: rewrite(path, pq.read_table(path).slice(1)),
-    "a row twice": lambda path: rewrite(path, pa.concat_tables([pq.read_table(path), pq.read_table(path).slice(0, 1)])),
-    "another text": lambda path: change_column(path, "text", lambda text: text.replace("lamps", "snakes")),
-    "another source": lambda path: change_column(path, "source_id", lambda _: "../../elsewhere"),
-    "metadata that is none": lambda path: change_column(path, "metadata", lambda _: "[1]"),
-    "other vectors": lambda path: change_column(path, "vectors", lambda data: data[:-4] + b"\0\0\xc0\x7f"),
-    "half a vector": lambda path: change_column(path, "vectors", lambda data: data[:-2]),
-    "other columns": lambda path: rewrite(path, pq.read_table(path).drop_columns(["text"])),
-    "missing": lambda path: path.unlink(),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_file_that_is_not_what_was_exported_is_refused_before_anything_is_written(
-    new: House, file: Path, damage: Callable[[Path], None]
-) -> None:
-    damage(file)
-    with pytest.raises(ConfigurationError) as refusal:
-        new.baseline().load(file)
-    assert str(file) in refusal.value.message
-    assert new.store.count().documents == 0 and new.store.states() == {}
-
-
-def test_a_newer_format_is_named(new: House, file: Path) -> None:
-    rewrite(file, format=FORMAT + 1, something_new=True)
-    with pytest.raises(ConfigurationError, match=f"format {FORMAT + 1}.*reads format {FORMAT}"):
-        new.baseline().load(file)
-
-
-def test_an_exported_import_is_a_baseline_again(new: House, file: Path, tmp_path: Path) -> None:
-    of_another_converter(file)
-    new.baseline().load(file)
-    again = tmp_path / "again.parquet"
-    assert new.baseline().export(again).unsettled == {}
-    third = House(tmp_path / "third")
-    third.baseline().load(again)
-    assert third.content() == new.content()
-    assert third.sync(source(pages())).changed == 5  # none of these was ever made by a sync
-
-
-def test_a_source_that_was_never_synced_to_its_end_has_no_cursor(new: House, tmp_path: Path) -> None:
-    house = House(tmp_path / "first")
-    house.sync(source(pages()))
-    house.store.save_state(SourceState("fake"))
-    path = tmp_path / "first.parquet"
-    house.baseline().export(path)
-    assert new.baseline().load(path).cursors == ()
-    assert new.sync(source(pages())).unchanged == 5

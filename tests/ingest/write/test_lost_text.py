@@ -15,7 +15,7 @@ from lore.ingest.write.lost_text import lost_percent, update_lost
 from lore.protocols import Source
 
 from tests.fakes import FakeSource, make_document
-from tests.ingest.test_sync import House, source
+from tests.ingest.sync_setup import House, source
 from tests.syncs import make_sync
 
 HIDDEN = f'<div class="sidebar-box" style="display:none"><p>{"Words that nobody sees. " * 60}</p></div>'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.finish.test_duplicates import BUDGET, House, hide_and_show_in_two_versions
+from tests.ingest.finish.duplicates_setup import BUDGET, House, hide_and_show_in_two_versions
 from tests.servers.weaviate import Address
 from tests.stores.weaviate.indexes import open_at, versions_at
 
