@@ -71,7 +71,7 @@ def run_bot(pause: float) -> None:
     from lore.settings import load_settings
     from lore.slackbot.app.serve import serve
 
-    serve(load_settings(), make_pipeline=lambda settings, recorder: SlowPipeline(pause))
+    serve(load_settings(), make_pipeline=lambda settings, recorder, *_: SlowPipeline(pause))
 
 
 class Stage:
