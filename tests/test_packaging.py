@@ -171,6 +171,11 @@ def test_an_extra_installs_what_its_package_imports(package: str, wheel: Path, t
         ("cohere", PIPELINE, {"COHERE_API_KEY": "co-1"}),
         ("fastembed", PIPELINE, {"LORE_EMBEDDER": "fastembed:intfloat/multilingual-e5-large"}),
         ("postgres", PIPELINE, {"LORE_RECORDS_URL": "postgresql://lore:x@127.0.0.1/lore"}),
+        (
+            "s3",
+            ["-m", "lore.cli", "sync", "shop"],
+            {"LORE_STAGING_URI": "s3://bucket/x", "LORE_SOURCES_DIR": "sources"},
+        ),
         ("otel", PIPELINE, {"LORE_OTEL_ENDPOINT": "http://127.0.0.1:1"}),
         ("sql", ["-m", "lore.cli", "sql", "schema", "shop"], {"LORE_DATABASES_DIR": "."}),
         ("slack", ["-m", "lore.cli", "slack"], {"LORE_SLACK_TOKEN": "xoxb-1", "LORE_SLACK_APP_TOKEN": "xapp-1"}),
@@ -181,6 +186,8 @@ def test_without_an_extra_the_error_says_what_to_install(
 ) -> None:
     (tmp_path / ".lore" / "index").mkdir(parents=True)
     (tmp_path / "shop.yaml").write_text("url_variable: SHOP_URL\n")
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "shop.yaml").write_text("kind: files\npath: .\n")
     done = base.run(*command, cwd=tmp_path, **environ)
     assert f"pip install 'lore-assistant[{extra}]'" in " ".join((done.stdout + done.stderr).split())
 

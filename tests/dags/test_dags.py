@@ -33,7 +33,8 @@ def rows(model: str, *names: str) -> list[tuple[Any, ...]]:
 def test_every_declaration_is_a_dag_and_a_broken_one_takes_no_other_down(project: Project) -> None:
     ingest = ["ingest_notes", "ingest_oversize", "ingest_partly"]
     versions = ["promote_version", "prune_versions", "rebuild", "rollback_version"]
-    assert project.airflow.dag_ids == sorted(["ask", "ask_database", "evaluate", *ingest, *versions])
+    others = ["ask", "ask_database", "evaluate", "retire_source"]
+    assert project.airflow.dag_ids == sorted([*others, *ingest, *versions])
 
 
 def test_broken_declarations_are_an_import_error_of_their_own_file(project: Project) -> None:
@@ -168,12 +169,28 @@ def test_a_shard_that_fails_fails_the_run_and_nothing_is_reconciled(
         run.value("reconcile")
 
 
+def test_tasks_with_indexes_of_their_own_are_told_which_setting_is_missing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LORE_INDEX_URI", str(project.folder / "index-of-one-machine"))
+    index = project.airflow.dag("ingest_notes").get_task("index").partial_kwargs
+    monkeypatch.setitem(
+        index,
+        "on_success_callback",
+        [lambda _: monkeypatch.setenv("LORE_INDEX_URI", str(project.folder / "index-of-another"))],
+    )
+    run = project.airflow.run("ingest_notes")
+    error = run.errors["reconcile"]
+    assert isinstance(error, ConfigurationError) and not error.retryable
+    assert "LORE_INDEX_URI" in str(error) and "index-of-another" in str(error)
+
+
 def test_a_question_to_an_undeclared_source_fails(project: Project) -> None:
     run = project.airflow.run("ask", {"question": "How often is the signing key rotated?", "sources": ["ntoes"]})
     assert "No source 'ntoes' is declared" in str(run.errors["answer"]) and "notes" in str(run.errors["answer"])
 
 
-def test_ask_answers_with_citations_and_buttons_for_them(project: Project) -> None:
+def test_ask_answers_with_citations_and_a_button_for_the_answer(project: Project) -> None:
     project.airflow.run("ingest_notes")
     run = project.airflow.run("ask", {"question": "How often is the signing key rotated?", "sources": ["notes"]})
     assert run.succeeded, run.errors
@@ -181,8 +198,9 @@ def test_ask_answers_with_citations_and_buttons_for_them(project: Project) -> No
     assert "ninety days" in answer["answer"]
     first = answer["citations"][0]
     assert (first["number"], first["url"]) == (1, "https://notes.example.com/keys")
-    links = {key: value for run_id, key, value in rows("xcom", "run_id", "key", "value") if run_id == run.run_id}
-    assert json.loads(links["_link_source_1"]) == first["url"]
+    xcoms = {key: value for run_id, key, value in rows("xcom", "run_id", "key", "value") if run_id == run.run_id}
+    assert xcoms.keys() == {"return_value", "_link_answer"}
+    assert json.loads(xcoms["_link_answer"]).endswith(f"/lore/a/{answer['id']}")
 
 
 def test_the_log_of_an_answer_has_short_lines_and_every_address_on_one_of_its_own(project: Project) -> None:

@@ -100,6 +100,27 @@ def test_a_second_run_waits_until_the_first_has_ended(records: Records) -> None:
     assert waits == ["run-2"]
 
 
+def test_a_scheduler_that_begins_the_next_run_has_ended_the_last_one(records: Records) -> None:
+    def scheduled(name: str) -> StoredSourceLeases:
+        return StoredSourceLeases(lambda: LeaseStore(records.engine), scheduler=name, poll=0.05)
+
+    airflow, another, waits = scheduled("airflow"), scheduled("another"), []
+    for run_id in ("run-1", "run-2"):
+        with airflow.begin("docs", run_id, ends=False, on_wait=lambda: waits.append("airflow")):
+            pass
+    with pytest.raises(SyncError), airflow.go_on("docs", "run-1", ends=False):
+        pass
+
+    def end() -> None:
+        waits.append("another")
+        with airflow.go_on("docs", "run-2", ends=True):
+            pass
+
+    with another.begin("docs", "run-3", ends=True, on_wait=end):
+        pass
+    assert waits == ["another"]
+
+
 @pytest.mark.parametrize(("retryable", "waits"), [(True, True), (False, False)])
 def test_only_a_run_that_may_go_on_keeps_its_source_after_an_error(
     records: Records, *, retryable: bool, waits: bool

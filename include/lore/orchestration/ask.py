@@ -1,9 +1,8 @@
-"""The DAG `ask`: a form in the Airflow UI, and the cited answer in the task's log, links and XCom.
+"""The DAG `ask`: a form in the Airflow UI, and a button that opens the cited answer.
 
-The place of the answer follows from what Airflow 3.3 can show. A task can't write the note of its own run, XComs lose
-their line breaks, and human-in-the-loop pages (which do render Markdown) hold the run until somebody responds. The log
-is what the UI opens first; it keeps lines and turns addresses into links. The buttons `Source 1` … of the tab Details
-lead to the cited pages, and `return_value` is the answer as JSON for programs.
+Airflow 3.3 renders no Markdown of a task: a task can't write the note of its own run, XComs lose their line breaks, and
+human-in-the-loop pages hold the run until somebody responds. So a button opens the answer on Lore's page, which the
+plugin mounts. The log has the answer as text, and `return_value` as JSON for programs.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from airflow.configuration import conf
 from airflow.sdk import DAG, BaseOperator, BaseOperatorLink, Param
 from airflow.sdk.bases.xcom import BaseXCom
 
@@ -31,47 +31,35 @@ if TYPE_CHECKING:
 
 __all__ = ["AskOperator", "answer_lines", "answer_to_json", "make_ask_dag"]
 
-LINKS = 8
-"""Buttons for cited pages; an answer is written from eight passages by default."""
-
 LOG_COLUMNS = 110
 
 HELP = """
 Asks Lore a question and answers it from the indexed sources, with citations.
 
 1. Press **Trigger**, type the question, and choose sources or leave them empty to search all.
-2. Open the task `answer` of the run: its log shows the answer and the address of every source. In the tab
-   **Details**, the buttons **Source 1**, **Source 2** … open the cited pages.
+2. Open the task `answer` of the run: its button **Answer** opens the answer with its sources; its log shows them
+   as text.
 
 Programs find the answer as JSON in the XCom `return_value`.
 """
 
 
-class SourceLink(BaseOperatorLink):
-    """A button that opens the page which the answer cites as [number]; absent if there is no such page."""
+class AnswerLink(BaseOperatorLink):
+    """The button that opens the answer on Lore's page in Airflow; absent where answers aren't recorded."""
 
-    def __init__(self, number: int) -> None:
-        self._number = number
-
-    @property
-    def name(self) -> str:
-        return f"Source {self._number}"
-
-    @property
-    def xcom_key(self) -> str:
-        return f"_link_source_{self._number}"
+    name = "Answer"
+    xcom_key = "_link_answer"
 
     def get_link(self, operator: BaseOperator, *, ti_key: Any) -> str:
-        answer = BaseXCom.get_value(ti_key=ti_key, key=BaseXCom.XCOM_RETURN_KEY) or {"citations": []}
-        urls = (citation["url"] for citation in answer["citations"] if citation["number"] == self._number)
-        url: str = next(urls, "")
-        return url if url.startswith(("https://", "http://")) else ""
+        answer = BaseXCom.get_value(ti_key=ti_key, key=BaseXCom.XCOM_RETURN_KEY) or {}
+        address = conf.get("api", "base_url", fallback="").rstrip("/")
+        return f"{address}/lore/a/{answer['id']}" if answer.get("id") else ""
 
 
 class AskOperator(BaseOperator):
     """Answers the question in the run's params. Returns `answer_to_json` of the answer; raises LoreError."""
 
-    operator_extra_links = tuple(SourceLink(number) for number in range(1, LINKS + 1))
+    operator_extra_links = (AnswerLink(),)
 
     def execute(self, context: Context) -> dict[str, Any]:
         from lore.wiring.query import make_pipeline
@@ -116,9 +104,7 @@ def make_ask_dag(declarations: Sequence[Declaration] = ()) -> DAG:
         params={"question": _question_param(), "sources": _sources_param(declarations)},
         auto_register=False,
     ) as dag:
-        AskOperator(
-            task_id="answer", doc_md="Its log is the answer; the buttons in the tab Details open the cited pages."
-        )
+        AskOperator(task_id="answer", doc_md="Its button Answer opens the answer; its log has it as text.")
     return dag
 
 

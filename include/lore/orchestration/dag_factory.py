@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,7 +23,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from lore.declarations import Declaration, load_declarations
-from lore.errors import DeclarationError, StagedFileError
+from lore.errors import ConfigurationError, DeclarationError, StagedFileError
 from lore.orchestration.connections import settings_in_airflow
 from lore.orchestration.progress import LoggedProgress
 from lore.orchestration.retries import RETRIES
@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from lore.protocols import Embedder
     from lore.settings import Settings
 
-__all__ = ["IngestDags", "index_asset", "index_pool", "make_ingest_dag", "make_ingest_dags", "shared_embedder"]
+__all__ = [
+    "IngestDags",
+    "index_asset",
+    "index_pool",
+    "make_ingest_dag",
+    "make_ingest_dags",
+    "scheduler_name",
+    "shared_embedder",
+]
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +98,11 @@ def index_pool() -> str:
     return pool
 
 
+def scheduler_name() -> str:
+    """Return the name of this Airflow, for the leases on sources."""
+    return f"airflow {conf.get('api', 'base_url', fallback='')}"
+
+
 def make_ingest_dag(declaration: Declaration) -> DAG:
     """Make the DAG `ingest_<id>`: one run at a time, no catch-up or backfill, retries with growing pauses."""
     asset = index_asset(declaration.id)
@@ -115,6 +128,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
         def extract() -> list[str]:
             context = get_current_context()
             sync = _sync(declaration)
+            _instance(context).xcom_push(key="index", value=_index_versions())
             extraction = sync.extract(context["run_id"], progress=LoggedProgress(log))
             _instance(context).xcom_push(key="extraction", value=extraction)
             shards = list(sync.shards(extraction))
@@ -127,7 +141,8 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             max_active_tis_per_dag=INDEX_TASKS_AT_ONCE,
             show_return_value_in_logs=False,
         )
-        def index(shard: str) -> dict[str, Any]:
+        def index(shard: str, extracted: list[str] | None) -> dict[str, Any]:
+            _require_same_index(extracted)
             with _staged():
                 report = _sync(declaration).index(shard, progress=LoggedProgress(log))
             log.info(
@@ -136,7 +151,7 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
                 *(report.chunks, report.seconds),
             )
             log.debug("Written: %s", ", ".join(report.indexed))
-            return _plain(report.to_json())
+            return _plain(report.to_json()) | {"index": _index_versions()}
 
         # none_failed: with nothing changed there are no shards and `index` is skipped, yet deletions must be seen;
         # after a shard that failed the source is not as it was read, and nothing may be removed or called done.
@@ -146,10 +161,16 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             outlets=[changed],
             show_return_value_in_logs=False,
         )
-        def reconcile(extraction: str, reports: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
+        def reconcile(
+            extraction: str, reports: Iterable[Mapping[str, Any]] | None, extracted: list[str] | None
+        ) -> dict[str, Any]:
             from lore.ingest.report import ShardReport
 
-            shard_reports = [ShardReport.from_json(report) for report in reports or ()]
+            _require_same_index(extracted)
+            shard_reports = []
+            for shard in reports or ():
+                _require_same_index(shard.get("index"))
+                shard_reports.append(ShardReport.from_json({key: shard[key] for key in shard if key != "index"}))
             with _staged():
                 report = _sync(declaration).reconcile(extraction, shard_reports, progress=LoggedProgress(log))
             log.info(report.summary())
@@ -178,8 +199,8 @@ def make_ingest_dag(declaration: Declaration) -> DAG:
             raise AirflowSkipException(f"{len(report['failures'])} documents could not be indexed; see the lines above")
 
         shards: Any = extract()  # from here on the calls give references to XComs, not the values
-        reports: Any = index.expand(shard=shards)
-        report: Any = reconcile(shards["extraction"], reports)
+        reports: Any = index.partial(extracted=shards["index"]).expand(shard=shards)
+        report: Any = reconcile(shards["extraction"], reports, shards["index"])
         all_documents_indexed(report)
     return dag
 
@@ -196,7 +217,26 @@ def _sync(declaration: Declaration) -> Sync:
     from lore.wiring.ingest import make_sync
 
     settings = settings_in_airflow()
-    return make_sync(declaration, settings, embedder=shared_embedder(settings), make_records=True)
+    return make_sync(declaration, settings, embedder=shared_embedder(settings), scheduler=scheduler_name())
+
+
+def _index_versions() -> list[str]:
+    """Return what identifies the index of this worker: when each of its versions was made; nothing before that."""
+    from lore.wiring.stores import open_versions
+
+    return [version.created_at.isoformat() for version in open_versions(settings_in_airflow()).all()]
+
+
+def _require_same_index(versions: Collection[str] | None) -> None:
+    """Raise ConfigurationError if another task of the run used an index that has none of this worker's versions."""
+    if not versions or not set(versions).isdisjoint(_index_versions()):
+        return
+    settings = settings_in_airflow()
+    named, remedy = "LORE_WEAVIATE_URL", "Set it to the same server on every worker."
+    if settings.index.store != "weaviate":
+        named = f"LORE_INDEX_URI, which is {Path(settings.index.index_uri).absolute()} here,"
+        remedy = "Set it to a folder that all workers share, or use LORE_STORE=weaviate. Then trigger the DAG again."
+    raise ConfigurationError(f"The tasks of this run use different indexes: {named} isn't the same.", remedy=remedy)
 
 
 def _timetable(schedule: str | None) -> CronTriggerTimetable | str | None:

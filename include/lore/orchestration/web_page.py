@@ -21,6 +21,8 @@ __all__ = ["AirflowPage"]
 
 USER = "lore.airflow_user"
 ASK_DAG = "ask"
+SURFACES = ("web", "airflow")
+"""Surfaces whose answers the page shows: itself, and the DAG `ask`."""
 PART_DAGS = {"versions": "rebuild", "answers": ASK_DAG}
 """Parts of the page about the index, and the DAG that one must be allowed to read to see each."""
 
@@ -96,7 +98,7 @@ def _open(project: Path) -> ASGIApp:
         identified=True,
     )
     status = IndexStatus(settings, services.records)
-    return create_app(services, options, Within(_caller_finder(access, web.user_limit), _parts_of, status))
+    return create_app(services, options, Within(_caller_finder(access, web.user_limit), _parts_of, status, SURFACES))
 
 
 def _caller_finder(access: Any, rate: int) -> Any:

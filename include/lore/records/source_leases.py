@@ -23,7 +23,8 @@ class StoredSourceLeases:
     """Leases of sources; `open_store` gives the database when a step begins.
 
     `machine` names the place in which `source_lock` holds, "" if it holds nowhere: a lease that a process of the same
-    place left when it died is taken at once.
+    place left when it died is taken at once. So is one that a run of the same `scheduler` left between its steps: that
+    begins no run of a source before the last one has ended.
     """
 
     def __init__(
@@ -31,12 +32,14 @@ class StoredSourceLeases:
         open_store: Callable[[], LeaseStore],
         *,
         machine: str = "",
+        scheduler: str = "",
         seconds: float = LEASE_SECONDS,
         pause: float = PAUSE_SECONDS,
         poll: float = POLL_SECONDS,
     ) -> None:
         self._open = open_store
         self._machine = machine
+        self._scheduler = scheduler
         self._seconds = seconds
         self._pause = pause
         self._poll = poll
@@ -56,7 +59,7 @@ class StoredSourceLeases:
         store.note(key, run_id, {"run": run_id, "machine": self._machine})
         with self._kept(store, source_id, run_id, ends=ends):
             yield
-            if not store.note(key, run_id, {"machine": ""}):  # the next steps may be on another machine
+            if not store.note(key, run_id, {"machine": self._scheduler}):
                 raise _superseded(source_id)
 
     @contextmanager
@@ -71,9 +74,12 @@ class StoredSourceLeases:
             yield
 
     def _end_of_dead(self, store: LeaseStore, key: str) -> bool:
-        """Release the lease of a process that held the `source_lock` of this place, as the caller does now."""
-        left = store.noted("machine", self._machine) if self._machine else []
-        return any(store.release(key, one.owner) for one in left if one.key == key)
+        """Release the lease of a process that held the `source_lock` of this place, as the caller does now, or of a
+        run that the scheduler has ended.
+        """
+        places = [place for place in (self._machine, self._scheduler) if place]
+        left = [one for place in places for one in store.noted("machine", place) if one.key == key]
+        return bool([one for one in left if store.release(key, one.owner)])
 
     @contextmanager
     def _kept(self, store: LeaseStore, source_id: str, run_id: str, *, ends: bool) -> Iterator[None]:

@@ -68,12 +68,14 @@ class WebOptions:
 class Within:
     """An application that has this one inside, such as Airflow, and shows it in frames of its own pages.
 
-    It tells who calls, and which parts of the page about the index they may read.
+    It tells who calls, and which parts of the page about the index they may read. The page shows answers given on
+    these `surfaces`.
     """
 
     find_caller: FindCaller
     may_read: MayRead
     status: IndexStatus
+    surfaces: tuple[str, ...]
 
 
 def create_app(services: Services, options: WebOptions | None = None, within: Within | None = None) -> FastAPI:
@@ -109,7 +111,7 @@ def create_app(services: Services, options: WebOptions | None = None, within: Wi
         lifespan=life,
     )
     add_error_handlers(app)
-    app.include_router(make_routes(asking))
+    app.include_router(make_routes(asking, within.surfaces) if within else make_routes(asking))
     app.include_router(make_openai_routes(asking))
     app.include_router(make_metrics_route(metrics, options.metrics_token))
     page = partial(_page, PAGE, index="index" if within else "")

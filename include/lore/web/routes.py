@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response, Security
@@ -40,13 +40,13 @@ BROKEN_OFF: ServerEvent = ("error", {"message": "The answer broke off.", "remedy
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of an answer")]
 
 
-def make_routes(asking: Asking) -> APIRouter:
-    """Return the routes of the API."""
+def make_routes(asking: Asking, surfaces: Collection[str] = (SURFACE,)) -> APIRouter:
+    """Return the routes of the API, which shows answers that were given on these surfaces."""
     routes = APIRouter()
     services, callers = asking.services, asking.callers
     by_key = [Security(HTTPBearer(auto_error=False, description="A key that `lore keys create` made"))]
     routes.include_router(_asking(asking), dependencies=by_key)
-    routes.include_router(_answers(services, callers, asking.metrics), dependencies=by_key)
+    routes.include_router(_answers(services, callers, asking.metrics, surfaces), dependencies=by_key)
     routes.include_router(_looking_up(asking), dependencies=by_key)
     routes.include_router(_health(services))
     return routes
@@ -94,7 +94,7 @@ async def _encoded(first: ServerEvent, events: AsyncIterator[ServerEvent]) -> As
         yield encode(event)
 
 
-def _answers(services: Services, callers: Callers, metrics: Metrics) -> APIRouter:
+def _answers(services: Services, callers: Callers, metrics: Metrics, surfaces: Collection[str]) -> APIRouter:
     routes = APIRouter(prefix="/api/answers", tags=["answers"])
 
     def readable_answer(answer_id: str, caller: Caller) -> dict[str, Any] | None:
@@ -106,7 +106,7 @@ def _answers(services: Services, callers: Callers, metrics: Metrics) -> APIRoute
         except ConfigurationError:
             return None
         question = record.answer.question
-        if question.surface != SURFACE or not set(question.audiences) <= set(caller.audiences):
+        if question.surface not in surfaces or not set(question.audiences) <= set(caller.audiences):
             return None
         return answer_form(record.answer) | {"asked_at": record.asked_at.isoformat()}
 

@@ -30,11 +30,11 @@ def make_sync(
     *,
     store: Store | None = None,
     embedder: Embedder | None = None,
-    make_records: bool = False,
+    scheduler: str = "",
 ) -> Sync:
     """Return the sync of one source; pass `store` and `embedder` to share them between several.
 
-    `make_records` creates the records, if they are missing, for the lease on the source.
+    `scheduler` names what begins one run of a source after the other, if anything does.
     """
     from lore.convert import convert
     from lore.ingest.options import DocumentSteps, SyncRules, SyncTarget
@@ -51,7 +51,7 @@ def make_sync(
             store or open_store(settings, embedder, splitter),
             embedder,
             versions=partial(make_builders, settings, open_versions(settings), [embedder]),
-            leases=make_source_leases(settings, make=make_records),
+            leases=make_source_leases(settings, scheduler=scheduler),
         ),
         DocumentSteps(
             convert,

@@ -137,10 +137,10 @@ def make_ledger(settings: Settings) -> Callable[[datetime], float] | None:
     return spent_since
 
 
-def make_source_leases(settings: Settings, *, make: bool = False) -> SourceLeases:
+def make_source_leases(settings: Settings, *, scheduler: str = "") -> SourceLeases:
     """Make the leases on sources, in the records; without records there are none.
 
-    A file of records that doesn't exist is only created with `make`: until then nobody holds a lease in it.
+    A file of records that doesn't exist is only created for a `scheduler`: until then nobody holds a lease in it.
     """
     from lore.ingest.leases import NoLeases
 
@@ -149,13 +149,13 @@ def make_source_leases(settings: Settings, *, make: bool = False) -> SourceLease
         return NoLeases()
     check_url(url)
     file = database_file(url)
-    if file is not None and not file.exists() and not make:
+    if file is not None and not file.exists() and not scheduler:
         return NoLeases()
     from lore.records.source_leases import StoredSourceLeases
 
     staging = settings.ingest.staging_uri
     machine = "" if "://" in staging else f"{gethostname()}:{Path(staging).absolute()}"
-    return StoredSourceLeases(partial(_lease_store, url, settings), machine=machine)
+    return StoredSourceLeases(partial(_lease_store, url, settings), machine=machine, scheduler=scheduler)
 
 
 @lru_cache(maxsize=1)

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from upath import UPath
 
-from lore.errors import ConfigurationError, StagedFileError, StoreError
+from lore.errors import ConfigurationError, StagedFileError, StoreError, require
 from lore.types import Cursor, Document, Failure
 
 __all__ = ["ExtractionManifest", "ShardWriter", "Staging", "load_json", "remove_staged", "source_lock", "staging_write"]
@@ -96,6 +96,8 @@ def source_lock(location: str, source_id: str, *, on_wait: Callable[[], object] 
 @contextmanager
 def _staging_area(folder: object) -> Iterator[None]:
     """Turn what making the staging area raises into ConfigurationError."""
+    if str(folder).startswith("s3://"):
+        require("s3fs", "s3", f"The staging area {folder}")
     try:
         yield
     except (OSError, ValueError, ImportError) as error:  # the last two: an unknown protocol, or a missing package
