@@ -20,6 +20,16 @@ from lore.orchestration.environment import airflow_environment
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 START_SECONDS = 120.0
+QUESTIONS = "".join(
+    f"- question: {question}\n  pages: [handbook:page.md]\n"
+    for question in (
+        "How do I rotate the API key?",
+        "Where is the API key rotated?",
+        "How long does the old key work?",
+        "What happens to the old key?",
+        "Does the old API key still work?",
+    )
+)
 ACCEPT_PAGE = {"Accept": "text/html"}
 
 
@@ -73,6 +83,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
     run("lore.cli", "sync", "--all")
     run("lore.cli", "index", "build", "--chunk-characters", "500")
+    (folder / "questions.yaml").write_text(QUESTIONS)
+    run("lore.cli", "index", "judge", "2", "--questions", "questions.yaml")
     run("lore.cli", "index", "promote", "2", "--force")
     run("airflow", "db", "migrate")
     run("airflow", "dags", "reserialize")
@@ -86,7 +98,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             yield Site(url, passwords)
         finally:
             server.terminate()
-            server.wait(20)
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait(20)
             shutil.rmtree(folder / "airflow" / "logs", ignore_errors=True)
 
 
@@ -180,6 +196,7 @@ def test_an_administrator_syncs_and_rolls_back_by_triggering_dags(chromium: Any,
         "Version 1",
         "Version 2",
     ]
+    assert "Judged against version 1 on 5 questions of questions.yaml" in frame.inner_text("#version-2")
     frame.click("#source-handbook button")
     frame.get_by_text("See the run").wait_for()
     assert "the DAG is paused" in frame.inner_text("#notice")

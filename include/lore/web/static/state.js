@@ -114,6 +114,16 @@ async function showRuns(place, dag) {
   }
 }
 
+function verdictOf(scores) {
+  const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+  if (scores.decision) {
+    const [lower, upper] = scores.bounds.map(signed);
+    return `Judged against version ${scores.against} on ${counted(scores.judged, "question")} of ${scores.questions}: ${scores.decision}. nDCG@10 ${scores.ndcg_at_10.toFixed(3)} against ${scores.live_ndcg_at_10.toFixed(3)}, a difference of ${signed(scores.difference)} (${lower} to ${upper}).`;
+  }
+  if (scores.scored) return `nDCG@10 ${scores.ndcg_at_10.toFixed(3)} on ${counted(scores.scored, "question")} of ${scores.scored_by}.`;
+  return "";
+}
+
 function versionRow(version, live) {
   const item = row(`version-${version.number}`, `Version ${version.number}`, version.role, false);
   if (version.role !== "live") item.querySelector(".state").classList.add("quiet");
@@ -121,12 +131,8 @@ function versionRow(version, live) {
   const recipe = version.recipe || {};
   const facts = [recipe.embedder, recipe.splitter, recipe.strategy, counted(documents, "document"), counted(chunks, "passage"), behind ? `${counted(behind, "document")} behind` : ""];
   item.append(make("p", facts.filter(Boolean).join(" · "), "facts"));
-  const scores = version.scores || {};
-  if (scores.ndcg_at_10 !== undefined) {
-    const against = scores.live_ndcg_at_10 === undefined ? "" : `, the live version then ${scores.live_ndcg_at_10.toFixed(3)}`;
-    const words = scores.reason || scores.verdict || "";
-    item.append(make("p", [`nDCG@10 ${scores.ndcg_at_10.toFixed(3)}${against}`, words].filter(Boolean).join(". ")));
-  }
+  const verdict = verdictOf(version.scores || {});
+  if (verdict) item.append(make("p", verdict));
   const buttons = make("div", "", "buttons");
   if (version.role === "previous") {
     buttons.append(action("Roll back to it", "rollback_version", {}, `Questions are answered from version ${version.number} again, instead of version ${live}.`));
