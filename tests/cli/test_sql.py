@@ -217,6 +217,17 @@ def test_statements_are_compared_once_they_are_approved(asking: Lore, questions:
     assert ways == {"keyword": 0.5, "keyword, without review and repair": 0.5}
 
 
+@pytest.mark.slow
+def test_a_model_that_is_down_makes_no_statement_wrong(lore: Lore, databases: dict[str, str], questions: str) -> None:
+    model = {"LORE_CHAT_MODEL": "openai:tiny", "OPENAI_API_KEY": "k", "LORE_OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    arguments = ("sql", "compare", questions, "--way", "keyword", "--answers", "2", "--yes", "--json")
+    done = lore(*arguments, **databases, **model, LORE_MAX_RETRIES="0")
+    assert done.exit_code == 0, done.output
+    values = json.loads(done.stdout)
+    assert [way["accuracy"] for way in values["ways"]] == [None]
+    assert all("could not be reached" in result["failure"] for result in values["results"])
+
+
 def test_a_gold_statement_that_may_not_run_is_named(lore: Lore, databases: dict[str, str], questions: str) -> None:
     Path(questions).write_text("database: shop\nquestions:\n  - {question: a, sql: SELECT email FROM customer}\n")
     result = lore("sql", "compare", questions, **databases)

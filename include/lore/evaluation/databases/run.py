@@ -166,7 +166,9 @@ def _answered(result: WayQuestion, one: _Gold, assistant: SqlAssistant) -> WayQu
             if answer.result is not None:
                 break
             proposal = assistant.repaired(answer)
-    except (ModelError, DatabaseError) as error:
+    except ModelError as error:  # an outage says nothing about the way
+        return replace(result, failure=error.message)
+    except DatabaseError as error:
         return replace(result, right=False, failure=error.message)
     if answer is None or answer.result is None:
         return _with_proposal(replace(result, right=False, failure=proposal.refusal), proposal)
