@@ -114,13 +114,21 @@ def test_a_person_is_forgotten_with_what_they_said(opinions: Opinions, records: 
     assert not opinions.begin_notice("aaaa", "U9", 60), "of all people's opinions one message tells"
     opinions.end_notice("aaaa", "U8", told)
     assert [one.reason for one in opinions.about("aaaa")] == ["says U8", "says U9"]
-    assert opinions.of("U8") == opinions.of("U9") == (1, {"aaaa": (told,)})
-    records.forget("U8")
-    assert opinions.of("U8") == (0, {})
+    assert opinions.withdraw("U8") == (1, {"aaaa": (told,)})
+    assert [one.reason for one in opinions.about("aaaa")] == ["says U9"]
+    assert opinions.withdraw("U8") == (0, {})
     opinions.hand_on("aaaa", told)
-    assert opinions.of("U9") == (1, {"aaaa": (told,)}) and len(opinions.about("aaaa")) == 1
-    records.forget("U1")  # who asked: the answer goes, and what was said of it
-    assert opinions.of("U9") == (0, {}) and opinions.about("aaaa") == ()
+    assert opinions.vote("aaaa", "U9", Vote("button", True, 2.0)) == Opinion(True, "", is_new=True, notice=told)
+    assert opinions.withdraw("U1") == (0, {"aaaa": (told,)})  # who asked: what was said of the answer goes
+    assert opinions.about("aaaa") == ()
+    records.forget("U1")
+
+
+def test_a_message_that_is_posted_while_its_person_is_forgotten_belongs_to_nobody(opinions: Opinions) -> None:
+    opinions.vote("aaaa", "U8", Vote("button", False, 1.0))
+    assert opinions.begin_notice("aaaa", "U8", 60)
+    assert opinions.withdraw("U8") == (1, {})
+    assert opinions.end_notice("aaaa", "U8", PostedNotice("C9", "5.0")) is None
 
 
 def test_two_words_at_once_are_both_heard(opinions: Opinions, records: Records) -> None:

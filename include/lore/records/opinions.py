@@ -127,22 +127,26 @@ class Opinions:
             rows = connection.execute(given.where(of_answer).order_by(feedback.c.given_at, opinions.c.asker)).all()
         return tuple(Opinion(row.helpful, row.reason or "") for row in rows)
 
-    def of(self, asker: str) -> tuple[int, Mapping[str, tuple[PostedNotice, ...]]]:
-        """Return how many opinions of a person are stored, and the messages that tell others of answers to the person,
-        or of answers that the person judged, by the answers' ids.
+    def withdraw(self, asker: str) -> tuple[int, Mapping[str, tuple[PostedNotice, ...]]]:
+        """Remove a person's opinions, and all of answers to the person.
+
+        Returns how many the person had, and the messages that tell others of those answers, by the answers' ids. A
+        message that is being posted meanwhile finds nothing to be recorded with: `end_notice` returns None.
         """
         who = short_key(asker)
-        with explained("read"), reading(self._engine) as connection:
-            given = connection.execute(select(feedback.c.answer_id).where(feedback.c.asker == who)).all()
-            asked = select(answers.c.id).where(answers.c.asker == who)
-            judged = select(opinions.c.answer_id).where(opinions.c.asker == who)
-            theirs = opinions.c.answer_id.in_(asked) | opinions.c.answer_id.in_(judged)
-            rows = connection.execute(select(opinions.c.answer_id, opinions.c.told).where(theirs)).all()
+        asked = select(answers.c.id).where(answers.c.asker == who)
         notices: dict[str, tuple[PostedNotice, ...]] = {}
+        with explained("removed"), self._engine.begin() as connection:
+            given = connection.execute(delete(feedback).where(feedback.c.asker == who)).rowcount
+            judged = connection.execute(select(opinions.c.answer_id).where(opinions.c.asker == who)).scalars().all()
+            theirs = opinions.c.answer_id.in_(asked) | opinions.c.answer_id.in_(judged)
+            rows = connection.execute(select(opinions).where(theirs).with_for_update()).all()
+            gone = opinions.c.answer_id.in_(asked) | (opinions.c.asker == who)
+            connection.execute(delete(opinions).where(gone))
         for row in rows:
             if notice := _notice(row.told):
                 notices[row.answer_id] = (*notices.get(row.answer_id, ()), notice)
-        return len(given), notices
+        return given, notices
 
     def hand_on(self, answer_id: str, notice: PostedNotice) -> None:
         """Record the message with one of the opinions that are left, where the one that had it was forgotten."""

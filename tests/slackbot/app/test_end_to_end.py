@@ -285,6 +285,17 @@ def test_feedback_and_forgetting_go_all_the_way(slack: SlackApp, tmp_path: Path)
         assert slack.wait(lambda: slack.answers(PUBLIC, greeted["ts"]))
 
 
+def test_a_channel_that_the_bot_is_invited_to_is_greeted_once(slack: SlackApp, tmp_path: Path) -> None:
+    with running(slack, tmp_path) as bot:
+        slack.join("U2", PUBLIC)
+        slack.join(BOT_USER, "C2")
+        slack.wait(lambda: slack.posted("C2"))
+        assert slack.settle()
+    [greeting] = slack.posted("C2")
+    assert "Mention me with a question" in words_of(greeting) and "thread_ts" not in greeting
+    assert slack.posted(PUBLIC) == [] and bot.pipeline.asked() == []
+
+
 def test_who_only_says_the_bots_name_is_told_how_to_ask_and_not_without_end(slack: SlackApp, tmp_path: Path) -> None:
     with running(slack, tmp_path, slack_user_limit=2) as bot:
         said = [slack.say("U1", PUBLIC, f"<@{BOT_USER}>")["ts"] for _ in range(5)]

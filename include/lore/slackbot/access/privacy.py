@@ -65,7 +65,7 @@ class Privacy:
         Raises RecordsError, and ConfigurationError for "", which stands for everybody unknown.
         """
         is_written = self._flush(FLUSH_SECONDS)  # what waits would be recorded after it was forgotten
-        opinions, notices = self._opinions.of(asker)
+        opinions, notices = self._opinions.withdraw(asker)
         answers = self._forget(asker)
         left = sum(not self._refresh(answer, notice) for answer, told in notices.items() for notice in told)
         log.info("Deleted the data of a person: %d answers, %d opinions.", answers, opinions)

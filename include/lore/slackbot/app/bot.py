@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lore.declarations import load_slack_rules
 from lore.records.leases import LeaseStore
@@ -14,7 +14,7 @@ from lore.slackbot.access.privacy import Privacy
 from lore.slackbot.app.app import EventExecutor, EventHandlers, make_app
 from lore.slackbot.app.assembly import open_queue, process_name
 from lore.slackbot.background import BackgroundPool
-from lore.slackbot.events.incoming import read_command, read_event
+from lore.slackbot.events.incoming import read_command, read_event, read_invitation
 from lore.slackbot.events.router import EventRouter, QuickReplies
 from lore.slackbot.feedback.handlers import FeedbackHandlers, feedback_blocks
 from lore.slackbot.feedback.maintainers import MaintainersChannel
@@ -119,6 +119,7 @@ def open_bot(
         slack,
         read_event=lambda body: read_event(body, identity, posted, rules),
         read_command=lambda body: read_command(body, identity),
+        read_invitation=lambda body: read_invitation(body, identity),
         prompts=load_suggested_prompts(settings.project.assistant),
     )
     feedback = FeedbackHandlers(
@@ -130,6 +131,11 @@ def open_bot(
         asker_of=lambda answer_id: records.get(answer_id).answer.question.asker,
         flush=recorder.flush,
     )
+
+    def any_event(body: Mapping[str, Any]) -> None:
+        audiences.notice(as_mapping(body.get("event")))
+        router.on_event(body)
+
     handlers = EventHandlers(
         message=router.on_message,
         command=router.on_command,
@@ -138,7 +144,7 @@ def open_bot(
         why=feedback.on_why,
         reason=feedback.on_reason,
         reaction=feedback.on_reaction,
-        any_event=lambda body: audiences.notice(as_mapping(body.get("event"))),
+        any_event=any_event,
     )
     executor = EventExecutor(background)
     app = make_app(handlers, executor, identity, signing_secret=signing_secret)

@@ -19,7 +19,7 @@ from lore.slackbot.types import BotIdentity, EntryPoint, Room, SlackQuestion
 from lore.sources.payload import Payload, as_mapping, as_mappings, as_text
 from lore.sources.slack.values import is_ts
 
-__all__ = ["ForgetMe", "Greeting", "Ignored", "Incoming", "read_command", "read_event"]
+__all__ = ["ForgetMe", "Greeting", "Ignored", "Incoming", "read_command", "read_event", "read_invitation"]
 
 MAX_AGE_SECONDS = 3600.0
 """A question delivered later than this isn't answered: nobody waits for it. Slack redelivers for about an hour."""
@@ -120,6 +120,30 @@ def read_command(body: Mapping[str, Any], identity: BotIdentity) -> Incoming:
         response_url=as_text(body.get("response_url")),
     )
     return _outcome(question)
+
+
+def read_invitation(body: Mapping[str, Any], identity: BotIdentity) -> SlackQuestion | None:
+    """Return an empty question of whoever invited the bot to a channel, answered in the channel itself.
+
+    None for any other event.
+    """
+    event = as_mapping(body.get("event"))
+    channel, at = as_text(event.get("channel")), event.get("event_ts")
+    is_own = event.get("type") == "member_joined_channel" and event.get("user") == identity.user
+    if not (is_own and _is_id(channel) and is_ts(at)):
+        return None
+    inviter = as_text(event.get("inviter"))
+    return SlackQuestion(
+        key=f"{identity.team}:{channel}:joined:{at}",
+        via="mention",
+        team=identity.team,
+        channel=channel,
+        room="channel",
+        user=inviter if _is_id(inviter) else identity.user,
+        ts="",
+        thread_ts="",
+        text="",
+    )
 
 
 def _rewritten(event: Payload, identity: BotIdentity) -> tuple[Payload, str]:

@@ -24,12 +24,13 @@ __all__ = ["EventRouter", "QuickReplies"]
 
 logger = logging.getLogger(__name__)
 
-GREETING, FORGETTING = "greeting", "forgetting"
+GREETING, FORGETTING, INVITED = "greeting", "forgetting", "invited"
 HELP = f"{phrases.NO_QUESTION}\n\n{phrases.WELCOME}"
+HELLO = f"{phrases.HELLO}\n\n{phrases.WELCOME}"
 
 
 class QuickReplies:
-    """Replies that need no search, each given once: how to ask, and that a person's records were removed.
+    """Replies that need no search, each given once: how to ask, a greeting, and that a person's records were removed.
 
     A reply is noted in the lease, so that another process gives it after a crash. `forget` removes the records of a
     person, named as in `SlackQuestion.asker`, and returns a sentence that says so; it may be called twice. `limiter`
@@ -53,9 +54,9 @@ class QuickReplies:
         self._errors = errors
         self._forget = forget
 
-    def greet(self, question: SlackQuestion) -> None:
+    def greet(self, question: SlackQuestion, kind: str = GREETING) -> None:
         """Say how to ask, unless that was said too often lately. Raises RecordsError."""
-        lease = self._leases.acquire(question, quick_reply=GREETING)
+        lease = self._leases.acquire(question, quick_reply=kind)
         if lease and self._limiter.admit(question):
             lease.finish()
         elif lease:
@@ -69,7 +70,7 @@ class QuickReplies:
     def reply(self, lease: Lease) -> None:
         """Give a reply, also one that was interrupted. Never raises."""
         with lease.handling(self._errors):
-            message = notice(self._forgotten(lease.question) if lease.quick_reply == FORGETTING else HELP)
+            message = notice(self._text(lease))
             poster, asked = Poster(lease, self._slack), lease.question
             is_personal = lease.quick_reply == FORGETTING and asked.via == "mention"
             if asked.via == "command" or is_personal:
@@ -77,6 +78,11 @@ class QuickReplies:
             else:
                 poster.post_first("message", message, closed="said")
             lease.finish()
+
+    def _text(self, lease: Lease) -> str:
+        if lease.quick_reply == FORGETTING:
+            return self._forgotten(lease.question)
+        return HELLO if lease.quick_reply == INVITED else HELP
 
     def _forgotten(self, question: SlackQuestion) -> str:
         try:
@@ -89,7 +95,7 @@ class QuickReplies:
 class EventRouter:
     """Reads events and hands them on; used by several threads.
 
-    `read_event` and `read_command` are those of `incoming`, for this bot.
+    `read_event`, `read_command` and `read_invitation` are those of `incoming`, for this bot.
     """
 
     def __init__(
@@ -100,6 +106,7 @@ class EventRouter:
         *,
         read_event: Callable[[Mapping[str, Any]], Incoming],
         read_command: Callable[[Mapping[str, Any]], Incoming],
+        read_invitation: Callable[[Mapping[str, Any]], SlackQuestion | None],
         prompts: SuggestedPrompts,
     ) -> None:
         self._queue = queue
@@ -107,6 +114,7 @@ class EventRouter:
         self._slack = slack
         self._read_event = read_event
         self._read_command = read_command
+        self._read_invitation = read_invitation
         self._prompts = prompts
 
     def on_message(self, body: Mapping[str, Any]) -> None:
@@ -123,6 +131,11 @@ class EventRouter:
         channel, thread_ts = as_text(thread.get("channel_id")), as_text(thread.get("thread_ts"))
         if channel and thread_ts and self._prompts.questions:
             self._slack.set_prompts(channel, thread_ts, self._prompts.questions, title=self._prompts.title)
+
+    def on_event(self, body: Mapping[str, Any]) -> None:
+        """Greet a channel that the bot was invited to; any other event is ignored. Raises RecordsError."""
+        if question := self._read_invitation(body):
+            self._quick_replies.greet(question, INVITED)
 
     def _take(self, incoming: Incoming) -> None:
         match incoming:

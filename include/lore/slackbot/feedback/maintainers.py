@@ -113,7 +113,9 @@ class MaintainersChannel:
         notice = PostedNotice(self._channel, ts, rated.channel, rated.ts)
         if self._opinions.end_notice(rated.answer_id, rated.asker, notice) is None:
             self._slack.delete(self._channel, ts)  # the person was forgotten meanwhile
-        elif (now := self._opinions.about(rated.answer_id)) != before:  # a reason or another press came meanwhile
+        elif not (now := self._opinions.about(rated.answer_id)):
+            self._slack.delete(self._channel, ts)
+        elif now != before:  # a reason or another press came meanwhile
             self._slack.update(self._channel, ts, self._message(rated, now))
 
     def _message(self, rated: RatedAnswer, opinions: Sequence[Opinion]) -> SlackMessage:

@@ -12,6 +12,7 @@ __all__ = [
     "APOLOGY",
     "CONTINUES",
     "EMPTY",
+    "HELLO",
     "INDEX_UNREADABLE",
     "LOOKING",
     "MISCONFIGURED",
@@ -80,6 +81,10 @@ _REFUSALS = {
 
 # ------------------------------------------------------------------------------------------------- greetings, privacy
 
+HELLO = (
+    "Hello! Mention me with a question, and I answer in a thread. There you can go on without a mention. Only you see "
+    "the answer to a slash command."
+)
 WELCOME = (
     "I answer questions from your team's documentation and link the pages I used. If I can't find an answer, I say so."
 )
