@@ -197,6 +197,15 @@ def test_all_installs_every_extra_but_that_of_comparisons() -> None:
     assert Requirement(everything).extras == set(EXTRAS) - {"sql-compare"}
 
 
+def test_the_image_adds_the_providers_of_the_extra_to_its_own_airflow() -> None:
+    [kept] = re.findall(r"awk '(.+)'", (ROOT / "Dockerfile").read_text())
+    done = subprocess.run(["awk", kept, ROOT / "requirements.txt"], capture_output=True, text=True, check=True)
+    added = {line.split("=")[0] for line in done.stdout.splitlines() if line.startswith("apache-airflow")}
+    declared = {Requirement(text).name for text in requirements("airflow")}
+    assert added == declared - {"apache-airflow", "apache-airflow-providers-standard", "lore-assistant"}
+    assert (ROOT / ".astro" / "config.yaml").read_text().endswith("project:\n  name: lore\n")
+
+
 def test_every_package_that_lore_imports_is_declared() -> None:
     owners = packages_distributions()
     installed = closure([*requirements(), *(text for extra in EXTRAS for text in requirements(extra))])
