@@ -131,6 +131,7 @@ def test_an_evaluation_has_nothing_to_score_after_syncs_that_changed_nothing(pro
     assert changes(by_hand)
 
 
+@pytest.mark.slow
 def test_with_nothing_to_index_the_run_is_reconciled_all_the_same(project: Project) -> None:
     run = project.airflow.run("ingest_oversize")
     assert run.succeeded, run.errors

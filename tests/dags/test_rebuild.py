@@ -144,6 +144,7 @@ def test_a_version_that_is_worse_is_refused_in_the_gates_words_and_force_promote
     assert lore.roles == {1: "previous", 2: "live"}
 
 
+@pytest.mark.slow
 def test_without_a_question_set_only_a_person_or_force_promotes(lore: Lore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LORE_QUESTIONS")
     run = lore.run("rebuild", chunk_characters=300)

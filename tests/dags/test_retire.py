@@ -67,6 +67,7 @@ def test_a_source_without_a_declaration_goes_after_approval(
     assert "The index holds no source 'old'" in str(retire("old").errors["find"])
 
 
+@pytest.mark.slow
 def test_what_is_declared_again_meanwhile_stays(sources: Path, retire: Callable[[str | None], LocalRun]) -> None:
     again = sources / "old.yaml"
     with a_person_who("Approve", meanwhile=lambda: again.write_text(DECLARATIONS["notes.yaml"]) and None):
