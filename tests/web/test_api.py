@@ -63,8 +63,9 @@ def test_a_stream_tells_the_journey_and_ends_with_the_same_answer(client: TestCl
     assert response.headers["content-type"].startswith("text/event-stream")
     told = events(response.text)
     names = list(dict.fromkeys(name for name, _ in told))
-    assert names == ["started", "planned", "found", "reading", "delta", "done"]
+    assert names == ["started", "planned", "found", "reading", "delta", "citation", "done"]
     answer = dict(told)["done"]["answer"]
+    assert [data for name, data in told if name == "citation"] == answer["citations"]
     assert answer["text"] == ask(client)["text"]
     assert client.get(f"/api/answers/{answer['id']}").json()["html"] == answer["html"]
 

@@ -1,4 +1,4 @@
-"""Events of a question as server-sent events: planned, found, reading, delta …, verified, and done or error."""
+"""Events of a question as server-sent events: planned, found, reading, delta …, verified, citation …, done or error."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def server_events(events: Iterator[Event]) -> Iterator[ServerEvent]:
                 case Verified(corrected=corrected):
                     yield "verified", {"corrected": corrected}
                 case Answered(answer):
-                    yield "done", {"answer": answer_form(answer)}
+                    form = answer_form(answer)
+                    yield from (("citation", citation) for citation in form["citations"])
+                    yield "done", {"answer": form}
     except LoreError as error:
         yield "error", error_form(error)["error"]
 

@@ -59,7 +59,8 @@ def _asking(asking: Asking) -> APIRouter:
     async def ask(body: AskBody, request: Request, response: Response) -> Response | dict[str, Any]:
         """Answer a question: as JSON, or as server-sent events with `Accept: text/event-stream`.
 
-        The events are started, planned, found, reading, delta (the answer so far as HTML), verified, and done or error.
+        The events are started, planned, found, reading, delta (the answer so far as HTML), verified, citation, and done
+        or error.
         """
         caller = await asking.caller(request)
         question = Question(
