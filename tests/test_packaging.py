@@ -206,6 +206,7 @@ def test_the_image_adds_the_providers_of_the_extra_to_its_own_airflow() -> None:
     assert (ROOT / ".astro" / "config.yaml").read_text().endswith("project:\n  name: lore\n")
 
 
+@pytest.mark.slow
 def test_every_package_that_lore_imports_is_declared() -> None:
     owners = packages_distributions()
     installed = closure([*requirements(), *(text for extra in EXTRAS for text in requirements(extra))])

@@ -172,6 +172,7 @@ def test_what_is_handed_on_of_a_verdict_stays_small(project: Project) -> None:
     assert (handed_on.decision, handed_on.difference) == ("refused", -0.1)
 
 
+@pytest.mark.slow
 def test_a_question_set_that_cannot_judge_is_refused_before_anything_is_built(
     lore: Lore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,7 @@ def test_a_question_asks_anew_which_version_is_live_and_what_it_is_made_of_now_a
         answered()
 
 
+@pytest.mark.slow
 def test_a_removal_and_a_promotion_of_one_version_at_once_never_leave_an_index_without(weaviate_index: Address) -> None:
     store = open_at(weaviate_index)
     store.replace([ENTRY])
