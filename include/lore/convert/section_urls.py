@@ -50,7 +50,7 @@ class SectionUrls:
         self._starts: list[int] = []
         self._anchors: list[str] = []
         self.page_starts = _page_starts(document.text, document.metadata.get(PAGES))
-        """Where the pages of a paginated document start, in order; empty for others."""
+        """Offsets at which the pages of a paginated document start, in order; empty for others."""
         pairs, style = document.metadata.get(ANCHORS), document.metadata.get(ANCHOR_STYLE)
         if not self._url or "#" in self._url or style == "none":
             return

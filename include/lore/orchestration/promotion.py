@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lore.evaluation.versions import VersionStatus
     from lore.settings import Settings
 
-__all__ = ["Approval", "approval_page", "judge_and_promote", "judge_params", "require_judge", "shortened"]
+__all__ = ["VersionApproval", "approval_page", "judge_and_promote", "judge_params", "require_judge", "shortened"]
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ APPROVE_HELP = "Shows the report and waits for a person, if the run asks for one
 def judge_and_promote(version: Any) -> None:
     """Make the tasks that both DAGs end with; `version` refers to the number of a finished version."""
     verdict: Any = judge(version)
-    approve = Approval(
+    approve = VersionApproval(
         task_id="approve",
         doc_md=APPROVE_HELP,
         subject="Make this version of the index live?",
@@ -96,7 +96,7 @@ def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str
             f"Version {other} went live after this run was triggered; nothing was changed.",
             remedy="Trigger promote_version, which judges the version against it.",
         )
-    if approval and approval["chosen_options"] != [Approval.APPROVE]:
+    if approval and approval["chosen_options"] != [VersionApproval.APPROVE]:
         raise AirflowSkipException("A person rejected it.")  # where somebody runs this task by hand all the same
     if approval:
         log.info("Approved by %s.", (approval["responded_by_user"] or {}).get("name"))
@@ -115,7 +115,7 @@ def promote(number: int, judged: Mapping[str, Any] | None, approval: Mapping[str
     return number
 
 
-class Approval(ApprovalOperator):
+class VersionApproval(ApprovalOperator):
     """Asks a person to read the report, if the run's params say so; skipped otherwise."""
 
     def execute(self, context: Context) -> Any:

@@ -21,7 +21,7 @@ PUBLIC = "public"
 """The audience that everybody belongs to."""
 
 Strategy: TypeAlias = Literal["basic", "summary", "summary_parent"]
-"""How a document is made searchable. "basic" embeds passages and gives them to the model. "summary" embeds and gives
+"""Ways to make a document searchable. "basic" embeds passages and gives them to the model. "summary" embeds and gives
 summaries of large passages. "summary_parent" embeds the summaries and gives the passages."""
 
 Cursor: TypeAlias = str

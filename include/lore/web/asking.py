@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Asking", "RateLimitedError", "last_item"]
 
 LEFT_SECONDS = 1.0
-"""How often a reader who waits for a whole answer is looked for."""
+"""Seconds between two looks for a reader who waits for a whole answer."""
 
 Item = TypeVar("Item")
 

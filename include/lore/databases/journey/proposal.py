@@ -1,4 +1,4 @@
-"""What the assistant proposes to run, and what came of it."""
+"""The statement that the assistant proposes to run, and its outcome."""
 
 from __future__ import annotations
 

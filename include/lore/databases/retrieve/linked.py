@@ -82,7 +82,7 @@ class LinkedRetriever:
 
 @dataclass(frozen=True)
 class _LinkedTables:
-    """What is computed once for a schema."""
+    """Values that are computed once for a schema."""
 
     names: tuple[str, ...]
     words: TableWords

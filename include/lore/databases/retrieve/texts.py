@@ -1,4 +1,4 @@
-"""What a search knows of a table: its names split into words, with comments, meanings and sample values."""
+"""The text of a table for a search: its names split into words, with comments, meanings and sample values."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class WayQuestion:
-    """What one way did with one question. `right` is None if no statement was asked for."""
+    """The outcome of one way for one question. `right` is None if no statement was asked for."""
 
     question: str
     way: str

@@ -34,7 +34,10 @@ APPROVER = "lore sql compare"
 
 @dataclass(frozen=True, slots=True)
 class SqlCompareOptions:
-    """What to compare. `answers` questions get a statement in each way, with `plain` also without review and repair."""
+    """The scope of a comparison.
+
+    `answers` questions get a statement in each way, with `plain` also without review and repair.
+    """
 
     ways: Sequence[str] = WAYS
     answers: int = 0

@@ -15,7 +15,7 @@ from lore.models.fastembed.prompts import prompts_of
 __all__ = ["ModelFolder", "is_folder", "read_folder"]
 
 GRAPHS = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx", "onnx/model_int8.onnx")
-"""Where a graph is looked for, in this order; else the only ONNX file of the folder."""
+"""Places of a graph, in the order of the search; else the only ONNX file of the folder."""
 REQUIRED = ("tokenizer.json", "tokenizer_config.json")
 REMEDY = "Copy the ONNX graph, tokenizer.json, tokenizer_config.json and config.json of the model into the folder."
 POOLING = "1_Pooling/config.json"

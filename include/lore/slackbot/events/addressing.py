@@ -1,4 +1,4 @@
-"""What the words of a message want: an answer, or nothing.
+"""The wish behind the words of a message: an answer, or nothing.
 
 Among people the bot stays silent in doubt, so a question needs a question mark, or words that begin one in English.
 Thanks and short agreement are recognized in the languages that most teams write.

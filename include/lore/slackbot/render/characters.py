@@ -35,7 +35,7 @@ JOINER = "\u2060"
 when they touch; it is removed from outside text first."""
 
 CODE_LESS, CODE_TICK = "‹", "‵"
-"""What stands for < and for a grave accent in code where Slack would read its own markup. Both can be seen: somebody
+"""Signs for < and for a grave accent in code where Slack would read its own markup. Both can be seen: somebody
 may copy the code, and an invisible character would break it for no visible reason."""
 
 CALLING = ("here", "channel", "everyone", "group", "subteam")

@@ -25,7 +25,7 @@ MAX_PROMPTS = 4
 TRIGGER_SECONDS = 1.0
 """A trigger is valid for three seconds, so longer waits before a retry are useless."""
 GLANCE_SECONDS = 3.0
-"""What changes again soon isn't worth a longer wait: a status, a part of an answer."""
+"""The longest wait for content that changes again soon: a status, a part of an answer."""
 GONE = frozenset({"message_not_found", "thread_not_found"})
 
 
