@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -190,10 +191,13 @@ def test_ada_cannot_be_shortened(server: OpenAIServer) -> None:
 
 
 def test_nobody_there() -> None:
-    with OpenAIServer() as gone:
+    gone = OpenAIServer()
+    with socket.socket() as taken:  # bound and deaf: nobody else gets the port meanwhile
+        taken.bind(("127.0.0.1", 0))
+        gone.base_url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         embedder = make(gone, "text-embedding-3-small", max_retries=0)
-    with pytest.raises(ModelError, match=r"could not be reached .*Refused") as raised:
-        embedder.embed_query("x")
+        with pytest.raises(ModelError, match=r"could not be reached .*Refused") as raised:
+            embedder.embed_query("x")
     assert raised.value.retryable
 
 
