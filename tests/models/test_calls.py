@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -94,10 +95,14 @@ def test_a_stream_may_take_longer_while_something_comes() -> None:
 @pytest.mark.parametrize("how", CALLS)
 @each(OPENAI, ANTHROPIC, OLLAMA)
 def test_nobody_there(vendor: Vendor, how: str) -> None:
-    with vendor.server() as gone:
-        model = vendor.make(gone)
-    with pytest.raises(ModelError, match="could not be reached"):
-        call(model, how)
+    gone = vendor.server()
+    with socket.socket() as taken:  # bound and deaf: nobody else gets the port meanwhile
+        taken.bind(("127.0.0.1", 0))
+        with gone:
+            pass
+        gone.base_url = f"http://127.0.0.1:{taken.getsockname()[1]}{gone.root}"
+        with pytest.raises(ModelError, match="could not be reached"):
+            call(vendor.make(gone), how)
 
 
 def test_no_place_is_waited_for_longer_than_the_deadline() -> None:
